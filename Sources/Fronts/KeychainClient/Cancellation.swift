@@ -1,10 +1,9 @@
 import SecretMemory
 
-/// Ends a request from another thread.
+/// Cancels a request from another thread.
 ///
-/// A request that was given a cancellation fails once ``cancel()`` was called: at once when it was not yet sent,
-/// and otherwise when the daemon has taken its prompt away. Calling it twice, or after the request's end, does
-/// nothing.
+/// After ``cancel()``, a request with this cancellation fails: at once if it has not been sent yet, otherwise
+/// when the daemon has removed its prompt. Calling it again, or after the request's end, has no effect.
 public final class Cancellation: Sendable {
     private struct State {
         var isCancelled = false
@@ -13,13 +12,13 @@ public final class Cancellation: Sendable {
 
     private let state = Guarded(State())
 
-    /// Ends nothing yet.
+    /// Makes a cancellation that is not cancelled.
     public init() {}
 
     /// Whether ``cancel()`` was called.
     public var isCancelled: Bool { state.withLock(\.isCancelled) }
 
-    /// Ends the requests that were given this, and those that will be.
+    /// Cancels the requests with this cancellation, and later ones.
     public func cancel() {
         let requests = state.withLock { state in
             state.isCancelled = true
@@ -29,7 +28,7 @@ public final class Cancellation: Sendable {
         for request in requests { request.connection.cancel(request.id) }
     }
 
-    /// Notes a request that has been sent; one that comes too late is ended here.
+    /// Adds a request that was sent; cancels it if ``cancel()`` was already called.
     func attach(_ connection: Connection, id: UInt64) {
         let isLate = state.withLock { state in
             if !state.isCancelled { state.requests.append((connection, id)) }
@@ -38,7 +37,7 @@ public final class Cancellation: Sendable {
         if isLate { connection.cancel(id) }
     }
 
-    /// Forgets a request that has ended.
+    /// Removes a request that has ended.
     func detach(_ connection: Connection, id: UInt64) {
         state.withLock { $0.requests.removeAll { $0.connection === connection && $0.id == id } }
     }

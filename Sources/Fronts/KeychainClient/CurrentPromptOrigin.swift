@@ -2,10 +2,10 @@ import Glibc
 public import KeychainModel
 
 extension PromptOrigin {
-    /// Where this process can show a box: its terminal and its display.
+    /// Where this process can show a prompt: its terminal and its display.
     ///
-    /// The terminal is the one behind standard input, output or error, or else the controlling terminal; always
-    /// by its real name, because `/dev/tty` is another terminal to the daemon.
+    /// The terminal is that of standard input, output or error, or else the controlling terminal; always by its
+    /// real name, because `/dev/tty` would be another terminal for the daemon.
     public static func current() -> PromptOrigin {
         let terminal = Terminal.ofStandardDescriptors() ?? Terminal.controlling()
         if let terminal { TerminalModes.remember(terminal) }
@@ -19,7 +19,8 @@ extension PromptOrigin {
         )
     }
 
-    /// `/dev/…` of this process's controlling terminal, by the number that the kernel tells; nil without one.
+    /// The path `/dev/…` of this process's controlling terminal, from the device number that the kernel
+    /// reports; nil without one.
     package static func controllingTerminal() -> String? { Terminal.controlling() }
 }
 

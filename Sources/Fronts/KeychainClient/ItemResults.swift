@@ -2,7 +2,7 @@ import CBOR
 public import KeychainModel
 public import SecretMemory
 
-/// One item of a result; each part is there only if it was asked for.
+/// One item of a result; it has only the parts that were requested.
 public struct ItemResult: ~Copyable, Sendable {
     private let page: ItemPage
     private let entry: ItemPage.Entry
@@ -12,10 +12,10 @@ public struct ItemResult: ~Copyable, Sendable {
         self.entry = entry
     }
 
-    /// Whether its secret came with it.
+    /// Whether the result includes the item's secret.
     public var hasData: Bool { entry.data != nil }
 
-    /// Lends its secret where it arrived, for the length of `body`; nil for none.
+    /// Calls `body` with the secret in its receive buffer; nil without a secret.
     public borrowing func withData<R: ~Copyable, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R? {
@@ -23,9 +23,9 @@ public struct ItemResult: ~Copyable, Sendable {
         return try page.withOctets { octets throws(E) in try body(octets.extracting(data)) }
     }
 
-    /// A copy of its secret; nil for none.
+    /// Copies the secret; nil without one.
     ///
-    /// - Throws: ``KeychainError`` with `errSecAllocate` where memory cannot be locked.
+    /// - Throws: ``KeychainError`` with `errSecAllocate` if memory cannot be locked.
     public borrowing func copyData() throws(KeychainError) -> SecretBytes? {
         do throws(SecretMemoryError) {
             return try withData { octets throws(SecretMemoryError) in try SecretBytes(lockedCopy: octets) }
@@ -34,11 +34,11 @@ public struct ItemResult: ~Copyable, Sendable {
         }
     }
 
-    /// When its enrolled set was seen to be gone, in microseconds since 1970, 0 where that is not known; nil for an
-    /// item that can be opened.
+    /// When the item was found invalidated, in microseconds since 1970, or 0 if unknown; nil for an item that can
+    /// be opened.
     public var invalidated: Int64? { entry.invalidated }
 
-    /// Its name for good.
+    /// The item's persistent reference.
     public var reference: PersistentReference? { page.reference(entry) }
 
     /// Its attributes, the access control among them; decoded anew each time.
@@ -48,15 +48,16 @@ public struct ItemResult: ~Copyable, Sendable {
         return attributes
     }
 
-    /// Hands its attributes out one by one, for who has a place of its own for them; decoded anew each time.
+    /// Calls `body` with each attribute, for callers with storage of their own; decodes at each call.
     public func forEachAttribute(_ body: (AttributeKey, AttributeValue) -> Void) {
         page.readAttributes(entry) { try $0.readAttributes(body) }
     }
 }
 
-/// The items that a request brought.
+/// The items in the reply to a request.
 ///
-/// They stay in the pages they arrived in, secrets locked and wiped, and are taken out one by one.
+/// The items stay in the pages in which they arrived, with secrets in locked memory that is wiped afterwards,
+/// and are read one by one.
 public struct ItemResults: ~Copyable, Sendable {
     private let replies: ItemReplies
 
@@ -65,7 +66,7 @@ public struct ItemResults: ~Copyable, Sendable {
 
     init(_ replies: ItemReplies) { self.replies = replies }
 
-    /// Lends one item after the other.
+    /// Calls `body` with each item.
     public borrowing func forEach<E: Error>(
         _ body: (borrowing ItemResult) throws(E) -> Void
     ) throws(E) {
@@ -87,31 +88,32 @@ public struct ItemResults: ~Copyable, Sendable {
 
 /// Collects the pages of a result.
 ///
-/// A result without secrets is kept in ordinary memory, because locked memory is scarce and a list may be long. One with
-/// secrets takes room for its first page as it arrives, and with the second one for all that it may become, so that no two
-/// long results wait for each other. The thread that reads cannot wait for room, which the results that it reads may
-/// hold: a result without room is given up with ``DriverCause/noRoom``, and its own thread waits and asks again.
+/// A result without secrets is kept in ordinary memory, because locked memory is scarce and a list may be long. A result
+/// with secrets reserves locked memory for its first page on arrival, and with the second page for its maximum size, so
+/// that no two long results wait for each other. The reading thread cannot wait for a reservation, because results that it
+/// is reading may hold the memory. Without one, the result is given up with ``DriverCause/noRoom``, and its own thread
+/// waits and repeats the request.
 final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
-    /// The most locked memory that one result may take, in bytes; ordinary users have 8 MiB.
+    /// The maximum locked memory of one result, in bytes; the limit of an ordinary user is 8 MiB.
     static let mostLocked = 4 << 20
 
-    // Written by the reading thread, read by the waiting one afterwards.
+    // Written by the reading thread, and afterwards read by the waiting thread.
     private(set) var count = 0
     private(set) var pages: [ItemPage] = []
     private var locked = 0
     private let holdsSecrets: Bool
-    /// Where room is taken from; nil when it was taken before.
+    /// Where to reserve locked memory; nil if it was reserved before.
     private let room: LockedRoom?
     private var reservations: [LockedRoom.Reservation]
 
-    /// Takes room as pages arrive.
+    /// Reserves locked memory as pages arrive.
     init(returns: ItemQuery.Returns, room: LockedRoom) {
         holdsSecrets = returns.contains(.data)
         self.room = room
         reservations = []
     }
 
-    /// Has all the room that it may need.
+    /// Uses memory that was reserved before, for the maximum size.
     init(returns: ItemQuery.Returns, reserved: LockedRoom.Reservation?) {
         holdsSecrets = returns.contains(.data)
         room = nil
@@ -142,28 +144,28 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
     }
 }
 
-/// One page of a result, found to be whole when it arrived; its parts are decoded when they are asked for.
+/// One page of a result, validated when it arrived; its parts are decoded on access.
 final class ItemPage: Sendable {
-    /// Where the parts of an item stand in the body; empty for what is not there.
+    /// The ranges of an item's parts in the body; empty for a missing part.
     struct Entry {
         fileprivate var reference = 0..<0
         fileprivate var attributes = 0..<0
-        /// Nil for none: a secret may be empty.
+        /// Nil if missing; a secret may be empty.
         fileprivate var data: Range<Int>?
         fileprivate var invalidated: Int64?
     }
 
     let entries: [Entry]
-    /// The message, while it holds secrets.
+    /// The message, if it contains secrets.
     private let message: ReceivedMessage?
     private let bodyStart: Int
-    /// A copy of a body without secrets.
+    /// A copy of the body, if it contains no secrets.
     private let plain: [UInt8]
 
     init(_ message: consuming ReceivedMessage, bodyAt start: Int, holdsSecrets: Bool) throws {
         bodyStart = start
         entries = try message.readBody(from: start) { reader in
-            // `addItem` without anything to return.
+            // The reply to `addItem` if nothing was to be returned.
             if try reader.readNullIfPresent() { return [] }
             let count = try reader.readArrayHead()
             var entries: [Entry] = []
@@ -212,7 +214,7 @@ final class ItemPage: Sendable {
 }
 
 extension CBORReader {
-    /// Reads past one item's map.
+    /// Skips one item's map and records the ranges of its parts.
     fileprivate mutating func readEntry(mayHaveData: Bool) throws -> ItemPage.Entry {
         var entry = ItemPage.Entry()
         for _ in 0..<(try readMapHead()) {

@@ -1,16 +1,17 @@
 package import KeychainModel
 import SecretMemory
 
-/// The keychain that the fronts of this process talk to, Apple's names and `Touchstone` alike.
+/// The keychain that the public APIs of this process use, Apple's and `Touchstone` alike.
 package enum KeychainConnection {
-    /// The user's own; another one inside `$current.withValue`.
+    /// The user's own keychain, or the one set by `$current.withValue`.
     @TaskLocal package static var current = RemoteKeychain.shared
-    /// Where prompts go; nil for the terminal and display of this process.
+    /// Where prompts appear; nil for the terminal and display of this process.
     @TaskLocal package static var promptOrigin: PromptOrigin?
 
-    /// Where a request of now wants its prompts.
+    /// The prompt origin for a request made now.
     ///
-    /// Looking the terminal up costs more than all else that a query needs here; few programs change theirs.
+    /// Cached briefly: finding the terminal costs more than the rest of a query here, and few programs change
+    /// theirs.
     package static var originOfNow: PromptOrigin {
         if let promptOrigin { return promptOrigin }
         let now = ContinuousClock.now
@@ -22,7 +23,7 @@ package enum KeychainConnection {
         }
     }
 
-    /// How long a place that was looked up counts.
+    /// How long a cached origin is valid.
     private static let lifetime = Duration.milliseconds(250)
     private static let lastOrigin = Guarded<(origin: PromptOrigin, time: ContinuousClock.Instant)?>(nil)
 }

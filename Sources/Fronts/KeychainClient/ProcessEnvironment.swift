@@ -1,12 +1,12 @@
 import CLinux
 
-/// Environment variables, as far as they may be trusted.
+/// Reads environment variables, if they can be trusted.
 enum ProcessEnvironment {
-    /// The longest value that is looked at, in bytes.
+    /// The maximum length of a value, in bytes.
     static let longestValue = 4096
 
-    /// A variable's value; nil when it is unset, empty, not UTF-8 or too long, and in programs that run with
-    /// more rights than their caller (secure_getenv(3)).
+    /// A variable's value; nil if it is unset, empty, not UTF-8 or too long, and in programs that run with
+    /// more privileges than their caller (secure_getenv(3)).
     static func variable(_ name: String) -> String? {
         guard let text = unsafe clinux_secure_getenv(name),
             let value = unsafe String(validatingCString: text),

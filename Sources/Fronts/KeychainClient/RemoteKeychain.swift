@@ -4,48 +4,50 @@ public import KeychainModel
 import SecretMemory
 import Synchronization
 
-/// A program that a client starts to draw its prompts, where the daemon is the system's and cannot.
+/// A program that a client starts to draw its prompts, if the system's daemon serves the user and cannot draw
+/// them itself.
 package protocol PromptAgent: Sendable {
-    /// Starts it, and returns once it can draw.
+    /// Starts the agent, and returns once it can draw.
     ///
-    /// - Throws: `error`, which the request failed with, where the agent would be of no use; or why there is none.
+    /// - Throws: `error`, with which the request failed, if an agent would not help; or the reason why none could
+    ///   be started.
     func start(insteadOf error: KeychainError) throws(KeychainError)
 
-    /// Whether a signal ended the one that was started: the terminal may be as its box had it.
+    /// Whether a signal ended the agent that was started: the terminal may still be in the prompt's modes.
     var wasKilled: Bool { get }
 }
 
-/// The daemon, as an app sees it: every call sends one request and blocks until its answer is there.
+/// The client of the daemon: every call sends one request and blocks until its reply has arrived.
 ///
-/// Threads share one connection. The daemon is started when none listens, unless it is the system's; when it goes away, requests under way
-/// fail with `errSecInternalComponent` and the remedy `retry`, and the next call connects again. What was
-/// shown in a context before is gone then: the user is asked again.
+/// Threads share one connection. The daemon is started if none is listening, unless it is the system's. If the connection is lost,
+/// requests in flight fail with `errSecInternalComponent` and the remedy `retry`, and the next call reconnects; contexts of the old
+/// connection are lost, so the user is asked again.
 ///
 /// ```swift
 /// let status = try RemoteKeychain.shared.status()
 /// print(status.keybag)
 /// ```
 public final class RemoteKeychain: Sendable {
-    /// The keychain of this user, found by the environment.
+    /// The keychain of this user, as the environment determines it.
     public static let shared = RemoteKeychain()
 
     private static let lastContextNumber = Atomic<UInt64>(0)
 
     private let layout: Layout?
     private let daemon: DaemonLocation
-    /// Where system mode is looked for, at each connection; nil for a keychain whose places were named.
+    /// Used to check for system mode at each connection; nil for a keychain with an explicit layout.
     private let system: SystemMode?
     private let connection = Guarded<Connection?>(nil)
     private let isClosedToTests = Atomic<Bool>(false)
     private let agent = Guarded<(any PromptAgent)?>(nil)
-    /// Where the secrets of results find room.
+    /// The locked memory for the secrets of results.
     let room: LockedRoom
 
-    /// Names a keychain; connects to nothing yet.
+    /// Makes a client; does not connect yet.
     ///
     /// - Parameters:
-    ///   - layout: where it lives; nil for where the environment says, or the system's daemon has it.
-    ///   - daemon: what to start when no daemon listens.
+    ///   - layout: the keychain's layout; nil for the one from the environment, or the system's daemon.
+    ///   - daemon: the program to start if no daemon is listening.
     public convenience init(layout: Layout? = nil, daemon: DaemonLocation = .automatic) {
         self.init(layout: layout, daemon: daemon, room: .shared)
     }
@@ -66,22 +68,23 @@ public final class RemoteKeychain: Sendable {
         self.room = room
     }
 
-    /// What the daemon complains of in this user's settings; nil when it accepts them, and in system mode, where a user has
-    /// none.
+    /// The daemon's error message about this user's settings; nil if they are valid, and in system mode, in which a user
+    /// has none.
     public static func configurationFault() -> String? {
         guard shared.systemInForce == nil, let layout = shared.layout else { return nil }
         return DaemonStart.configurationFault(at: shared.daemon, for: layout)
     }
 
-    /// A number for a new context: different from all others in this process.
+    /// A number for a new context, unique in this process.
     public func makeContextNumber() -> UInt64 {
         Self.lastContextNumber.add(1, ordering: .relaxed).newValue
     }
 
-    /// Has a request that finds nobody to draw its prompt start this agent, and be sent once more.
+    /// Sets the agent to start when a request finds no program to draw its prompt; the request is then sent
+    /// again.
     package func drawPrompts(by agent: any PromptAgent) { self.agent.withLock { $0 = agent } }
 
-    /// Sends a request and hands its replies to `sink`.
+    /// Sends a request and delivers its replies to `sink`.
     func call<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -91,7 +94,7 @@ public final class RemoteKeychain: Sendable {
         do throws(KeychainError) {
             try callOnce(method, body, replies: sink, cancellation: cancellation)
         } catch {
-            // Nothing was released before the prompt, so `sink` is as it was.
+            // The daemon releases nothing before the prompt, so `sink` is unchanged.
             guard error.cause?.known == .noAgent, systemInForce != nil, let agent = agent.withLock({ $0 })
             else { throw error }
             try agent.start(insteadOf: error)
@@ -109,8 +112,7 @@ public final class RemoteKeychain: Sendable {
         TerminalModes.begin()
         var isLost = true
         defer { TerminalModes.end(isLost: isLost) }
-        // The second one was made just now, where the first is of a daemon that is gone, or that could not look which program
-        // this is.
+        // Retry once: the cached connection may belong to a daemon that has exited, or that could not identify this program.
         for _ in 0..<2 {
             let (connection, isNew) = try usableConnection()
             do throws(KeychainError) {
@@ -121,11 +123,12 @@ public final class RemoteKeychain: Sendable {
             } catch {
                 if error.isOfUntoldProgram {
                     retire(connection)
-                    // Nothing was done, so `sink` is as it was; the daemon looks anew at who connects anew.
+                    // Nothing was done, so `sink` is unchanged; the daemon identifies the program again at a
+                    // new connection.
                     if !isNew { continue }
                 }
                 isLost = error.status == .internalComponent
-                // What drew the prompt did not end in order.
+                // The program that drew the prompt did not exit normally.
                 if error.authentication?.code == .systemCancel, agent.withLock({ $0 })?.wasKilled == true {
                     isLost = true
                 }
@@ -135,7 +138,7 @@ public final class RemoteKeychain: Sendable {
         throw .connectionLost("hung up")
     }
 
-    /// Sends a request and returns the one reply to it.
+    /// Sends a request and returns its only reply.
     func call<Body: WireBody & ~Copyable, Reply: WireBody & Sendable & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -148,7 +151,7 @@ public final class RemoteKeychain: Sendable {
         return reply
     }
 
-    /// Sends a request for which no prompt comes, and so without a look at the terminal; not again where the daemon is gone.
+    /// Sends a request that causes no prompt, so terminal modes are not saved; does not retry if the connection is lost.
     func send<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -162,9 +165,9 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
-    /// Sends a request from a thread that may not wait, and looks for its replies until `deadline`.
+    /// Sends a request from a thread that must not block, and polls for its replies until `deadline`.
     ///
-    /// - Returns: nil where nothing was sent, because that means to wait.
+    /// - Returns: nil if nothing was sent, because that would block.
     func begin<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -178,29 +181,29 @@ public final class RemoteKeychain: Sendable {
         return try connection.begin(method, body, replies: sink, until: deadline)
     }
 
-    /// The same keychain on a connection of its own, which starts no daemon.
+    /// The same keychain with a connection of its own, which starts no daemon.
     package func separate() -> RemoteKeychain {
         let other = RemoteKeychain(layout: layout, daemon: .none, system: system, room: room)
         if isClosedToTests.load(ordering: .acquiring) { other.closeToTests() }
         return other
     }
 
-    /// Whether there is a connection that can be used.
+    /// Whether there is a usable connection.
     var isConnected: Bool {
         connection.withLock { $0.map { $0.isUsable && !$0.isHungUp } ?? false }
     }
 
-    /// Has every call from now on fail, as a test that missed its own keychain would otherwise meet the user's.
+    /// Makes every later call fail, because a test outside its own keychain would otherwise use the user's.
     package func closeToTests() { isClosedToTests.store(true, ordering: .releasing) }
 
-    /// Has the next request connect anew; those that are under way on a connection stay there.
+    /// Makes the next request reconnect; requests in flight stay on their connection.
     func retire(_ connection: Connection) {
         self.connection.withLock { slot in
             if slot === connection { slot = nil }
         }
     }
 
-    /// A connection, and whether it was made just now.
+    /// The connection, and whether it was just made.
     private func usableConnection() throws(KeychainError) -> (connection: Connection, isNew: Bool) {
         if isClosedToTests.load(ordering: .acquiring) {
             throw .notAvailable(.outsideTestKeychain, detail: "make the call inside TemporaryKeychain.use")
@@ -214,7 +217,7 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
-    /// System mode, where it is in force now: an administrator can turn it on and off while this process runs.
+    /// System mode, if it applies now: an administrator can switch it while this process runs.
     private var systemInForce: SystemMode? {
         system.flatMap { $0.isInForce(variable: ProcessEnvironment.variable) ? $0 : nil }
     }
@@ -240,10 +243,10 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
-    /// Connects to the system's daemon, which no client starts: the service manager does, when somebody connects.
+    /// Connects to the system's daemon; the service manager, not the client, starts it on connection.
     private func connect(to system: SystemMode) throws(KeychainError) -> Connection {
         try prepareMemory()
-        // A daemon that just ended, having nothing to do, may have taken the first connection with it.
+        // A daemon that exits because it is idle may reset the first connection.
         for _ in 0..<2 {
             do {
                 return try Connection.open(.system(system))

@@ -2,10 +2,10 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// The modes of this process's terminal, for a daemon that dies in the middle of a prompt.
+/// Saves the modes of this process's terminal, for a daemon that dies during a prompt.
 ///
-/// A prompt turns the echo off. The daemon puts the modes back whatever becomes of the program that draws; where the
-/// daemon itself is killed, with that program, the process that waits for it is the one who is left to do it.
+/// A prompt turns the echo off. The daemon restores the modes if the program that draws the prompt dies. If the
+/// daemon itself is killed along with that program, only the waiting process is left to restore them.
 enum TerminalModes {
     private struct Saved {
         let terminal: String
@@ -14,15 +14,15 @@ enum TerminalModes {
 
     private struct State {
         var saved: Saved?
-        /// Requests under way, in any of which a prompt may be up.
+        /// The number of requests in flight, any of which may have a prompt.
         var requests = 0
     }
 
     private static let state = Guarded(State())
-    /// The program that draws may be killed a moment after the daemon's socket closes.
+    /// The drawing program may be killed shortly after the daemon's socket closes.
     private static let pauseMilliseconds: [CInt] = [0, 20, 60]
 
-    /// Remembers the modes of `terminal`, unless a prompt may be on it now.
+    /// Saves the modes of `terminal`, unless a prompt may be using it now.
     static func remember(_ terminal: String) {
         state.withLock { state in
             guard state.requests == 0, let descriptor = open(terminal) else { return }
@@ -33,10 +33,10 @@ enum TerminalModes {
         }
     }
 
-    /// A request is sent, for which a prompt may come.
+    /// Counts a request that is being sent and may cause a prompt.
     static func begin() { state.withLock { $0.requests += 1 } }
 
-    /// A request is over; `isLost`: with its connection.
+    /// Ends a request; `isLost`: its connection was lost.
     static func end(isLost: Bool) {
         let saved = state.withLock { state in
             state.requests -= 1
@@ -52,15 +52,15 @@ enum TerminalModes {
     private static func restore(_ saved: Saved) {
         guard let descriptor = open(saved.terminal) else { return }
         defer { close(descriptor) }
-        // In the background the shell has the terminal, with the modes that it wants.
+        // If this process is in the background, the shell has the terminal and its own modes.
         let foreground = tcgetpgrp(descriptor)
         guard foreground < 0 || foreground == getpgrp() else { return }
         var (now, modes) = (termios(), saved.modes)
         guard unsafe tcgetattr(descriptor, &now) == 0, !areSame(now, modes) else { return }
-        // Half a passcode must not become the shell's next command.
+        // Discard typed input: half a passcode must not become the shell's next command.
         tcflush(descriptor, TCIFLUSH)
         _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
-        // curses alone takes carriage returns as they are, and draws on the other screen.
+        // Only curses turns ICRNL off and draws on the alternate screen.
         let drewScreen = modes.c_iflag & tcflag_t(ICRNL) != 0 && now.c_iflag & tcflag_t(ICRNL) == 0
         let octets = TerminalReset.octets(drewScreen: drewScreen)
         _ = unsafe write(descriptor, octets, octets.count)

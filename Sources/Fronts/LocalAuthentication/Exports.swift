@@ -1,3 +1,3 @@
-// On Apple's systems `import LocalAuthentication` brings both.
+// On Apple's systems `import LocalAuthentication` imports both.
 @_exported public import Foundation
 @_exported public import Security

@@ -1,18 +1,18 @@
 package import KeychainModel
 
-/// What `kSecUseAuthenticationContext` accepts: an `LAContext`, which this module cannot name.
+/// The type that `kSecUseAuthenticationContext` accepts: `LAContext`, which this module cannot import.
 package protocol AuthenticationContextProviding: AnyObject {
-    /// Its number on the connection, and how it wants its prompts, for use in a keychain operation.
+    /// The context's number on the connection and its prompt fields, for a keychain operation.
     ///
-    /// - Throws: `errSecAuthFailed` when the context was invalidated.
+    /// - Throws: `errSecAuthFailed` if the context was invalidated.
     func describeForKeychain() throws(KeychainError) -> AuthenticationContextDescription
 }
 
-/// A context, as an item operation needs it.
+/// A context's data for an item operation.
 package struct AuthenticationContextDescription: Sendable {
-    /// Its number on the connection.
+    /// The context's number on the connection.
     package var number: UInt64
-    /// How it wants its prompts.
+    /// The context's prompt fields.
     package var prompt: PromptFields
 
     package init(number: UInt64, prompt: PromptFields) {
@@ -22,7 +22,7 @@ package struct AuthenticationContextDescription: Sendable {
 }
 
 extension PromptFields {
-    /// A text cut to what a prompt accepts; prompts show far less of it.
+    /// Shortens a text to the limit of the protocol; prompts show far less of it.
     package static func fitting(_ text: String) -> String {
         var fitted = text.utf8.contains(0) ? String(text.filter { $0 != "\0" }) : text
         while fitted.utf8.count > longestText {

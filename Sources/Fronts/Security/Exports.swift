@@ -1,3 +1,3 @@
-// On Apple's systems `import Security` brings both.
+// On Apple's systems `import Security` imports both.
 @_exported public import CoreFoundation
 @_exported public import Foundation

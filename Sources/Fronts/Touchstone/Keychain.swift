@@ -4,28 +4,28 @@
 /// let proof = try await Keychain.current.authenticate("Show your notes")
 /// ```
 public struct Keychain: Sendable {
-    /// The keychain of the user who runs this program; in a test, the one whose `use` this runs in.
+    /// The keychain of the user who runs this program; in a test, the keychain whose `use` encloses the call.
     ///
-    /// Looked up at each call, so it can be kept in a global.
+    /// Resolved at each call, so it can be kept in a global.
     public static let current = Keychain(fixed: nil)
 
-    /// One keychain whatever the task says; nil for the task's.
+    /// The keychain's link; nil for the link of the current task.
     private let fixed: KeychainLink?
 
     init(fixed: KeychainLink?) { self.fixed = fixed }
 
-    /// The way to it, as of now.
+    /// The link to the keychain at this moment.
     var link: KeychainLink { fixed ?? .current }
 
-    /// What asking for a demand would come to; shows nothing.
+    /// Checks whether a prompt is possible and with which sensor; shows nothing.
     ///
-    /// Whatever the daemon cannot do is an ``Capability/obstacle``, not an error. It tells this process of changes, and an answer
-    /// that was had before holds until one: a warm call asks nobody and makes no system call. What it cannot tell of, such as a
-    /// display that is gone, is seen after 10 s at most.
+    /// A condition that prevents the prompt is the ``Capability/obstacle``, not an error. The daemon notifies this process of
+    /// changes, so a result is cached until one: a call with a cached result sends no request and makes no system call. Changes
+    /// that the daemon cannot detect, such as a display that is gone, are noticed after 10 s at most.
     ///
-    /// - Parameter demand: What would be asked for.
+    /// - Parameter demand: The authenticators to check.
     /// - Returns: the obstacle, if there is one, and the sensor.
-    /// - Throws: ``TouchstoneError`` with `taskCancelled`, and with `unsupported` for an empty demand.
+    /// - Throws: ``TouchstoneError`` with `taskCancelled`, and with `unsupported` for an empty set of authenticators.
     public func capability(
         for demand: Authenticators = .strongBiometry
     ) async throws(TouchstoneError) -> Capability {
@@ -33,14 +33,14 @@ public struct Keychain: Sendable {
         return try await link.capability(for: demand)
     }
 
-    /// Asks the user.
+    /// Asks the user to authenticate.
     ///
-    /// Cancelling the task takes the prompt away and throws `taskCancelled`.
+    /// Cancelling the task removes the prompt and throws `taskCancelled`.
     ///
     /// - Parameters:
-    ///   - prompt: What the prompt says.
-    ///   - demand: What the user must show.
-    /// - Returns: a proof, on which stores can be read.
+    ///   - prompt: The text of the prompt.
+    ///   - demand: The accepted authenticators.
+    /// - Returns: a proof, with which stores can be read.
     /// - Throws: ``TouchstoneError``.
     public func authenticate(
         _ prompt: PromptText,
@@ -54,30 +54,31 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// What ``capability(for:)`` says now, and again after each change, for as long as somebody listens.
+    /// Delivers the result of ``capability(for:)`` now and after each change, until the consuming task ends.
     ///
-    /// On Linux the daemon tells of changes by itself; of a sensor that is plugged or gone, and of fingers that are deleted, within
-    /// 2 s. Ends with the task that listens; at once for an empty demand.
+    /// On Linux the daemon reports changes at once; a sensor that is plugged in or removed, and fingers that are deleted, within 2
+    /// s. The stream ends at once for an empty set of authenticators.
     ///
-    /// - Parameter demand: What would be asked for.
-    /// - Returns: the newest capability; one that nobody took in time is dropped.
+    /// - Parameter demand: The authenticators to check.
+    /// - Returns: a stream of capabilities; only the newest one that was not consumed is kept.
     public func capabilities(for demand: Authenticators = .strongBiometry) -> AsyncStream<Capability> {
         let link = link
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
                 try? await link.tellCapabilities(for: demand) { continuation.yield($0) }
-                // Nobody listens any more.
+                // The task was cancelled or the demand is empty: no more values follow.
                 continuation.finish()
             }
             continuation.onTermination = { _ in task.cancel() }
         }
     }
 
-    /// What befalls this process's stores, keys and prompts, and the keychain as a whole, from now on.
+    /// Delivers events of this process's stores, keys and prompts, and of the keychain as a whole, from now
+    /// on.
     ///
-    /// Of other programs' items and prompts nothing is told.
+    /// Items and prompts of other programs cause no events.
     ///
-    /// - Returns: the events, of which the newest 256 wait to be taken.
+    /// - Returns: a stream of events; at most the newest 256 that were not consumed are kept.
     public func securityEvents() -> AsyncStream<SecurityEvent> {
         let link = link
         return AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
@@ -86,9 +87,9 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// Deletes all stores and keys of this program, and of the groups that it shares; asks nobody.
+    /// Deletes all stores and keys of this program and of the groups that it shares; shows no prompt.
     ///
-    /// What other fronts stored, such as `SecItemAdd`, stays.
+    /// Items that other APIs stored, such as `SecItemAdd`, are kept.
     ///
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     public func deleteEverything() async throws(TouchstoneError) {

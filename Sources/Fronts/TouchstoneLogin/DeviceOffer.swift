@@ -3,26 +3,26 @@ public import Touchstone
 internal import WebAuthnDevice
 internal import WebAuthnModel
 
-/// An offer to the user: to sign in by this device from now on.
+/// An offer to the user: to sign in with this device from now on.
 public struct DeviceOffer: Sendable {
     let session: LoginSession
 
-    /// Sets this device up, after one prompt: step 6.
+    /// Sets this device up for sign-in, after one prompt: step 6.
     ///
-    /// Accepting is the user's consent.
-    /// After a change of fingers the passcode is asked for first.
+    /// Calling this method is the user's consent. After a change of the enrolled fingers the passcode is asked for first.
     ///
-    /// Registers a key with the server, attested by the device's TPM where there is one that the server trusts (`tpm`), else
-    /// by itself (`packed`), and seals the session's refresh token under the rule. It replaces a key of this device that was
-    /// invalidated. All of it or nothing: what the server did not confirm is not kept. From the prompt's end on, cancelling
-    /// the task does not end it.
+    /// Registers a key with the server and seals the session's refresh token under the rule. The attestation is made by the
+    /// device's TPM if the server trusts it (`tpm`), otherwise by the key itself (`packed`). A key of this device that was
+    /// invalidated is replaced. The set-up is atomic: nothing is kept unless the server confirmed it. Once the prompt has
+    /// ended, cancelling the task has no effect.
     ///
     /// - Parameters:
-    ///   - label: What the user calls the device: 1 to 128 bytes without control characters.
-    ///   - prompt: What the prompt says.
+    ///   - label: The user's name for the device: 1 to 128 bytes without control characters.
+    ///   - prompt: The text of the prompt.
     /// - Returns: the device.
-    /// - Throws: `TouchstoneError`: `stepUpNeeded` where the user did not authenticate just now, `hardwareTooWeak` where the
-    ///   server wants a better device, `unsupported` for a rule that asks nobody, those of a prompt and of a server.
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` if the user did not authenticate just before, `hardwareTooWeak` if the
+    ///   server requires better hardware protection, `unsupported` for a rule without a prompt, the errors of a prompt and
+    ///   of a server.
     public func accept(label: String, _ prompt: PromptText) async throws(TouchstoneError) -> LoginDevice {
         guard 1...128 ~= label.utf8.count,
             !label.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
@@ -34,7 +34,7 @@ public struct DeviceOffer: Sendable {
 }
 
 extension LoginSession {
-    /// Registers this device and keeps what is needed to use it.
+    /// Registers this device and stores its record and token.
     fileprivate func setUp(
         label: String,
         _ prompt: PromptText
@@ -61,13 +61,14 @@ extension LoginSession {
             credential: made.credential,
             proofKey: proofKey
         )
-        // From here on the server may know the key, so it is seen to the end.
+        // From here on the server may know the key, so the rest runs to its end even if the task is
+        // cancelled.
         let end = Task { () -> Result<Void, TouchstoneError> in
             do throws(TouchstoneError) {
                 do throws(TouchstoneError) {
                     try await confirm(ceremony, made, label)
                 } catch {
-                    // Should the server have the key after all, it is told to remove it at the next sign-in.
+                    // The server may have stored the key: remove it there at the next sign-in.
                     if error.isWithoutAnswer { try? await client.store.forget(user, record.device.id) }
                     throw error
                 }
@@ -82,8 +83,8 @@ extension LoginSession {
         return record.device
     }
 
-    /// Asks for the passcode where no finger counts before it, such as after a change of fingers: whoever enrolled the new one
-    /// has to know it.
+    /// Asks for the passcode if biometry is locked out until it is entered, such as after a change of the enrolled fingers:
+    /// the person who enrolled the new finger must know the passcode.
     private func confirmFingers(_ prompt: PromptText) async throws(TouchstoneError) {
         let keychain = client.keys.keychain
         guard let demand = client.rule.promptedFactors, !demand.contains(.passcode),
@@ -92,7 +93,7 @@ extension LoginSession {
         try await keychain.authenticate(prompt, using: .passcode).end()
     }
 
-    /// Has the server take the key; where its answer was lost, asks whether it did.
+    /// Confirms the key with the server; if the reply is lost, asks the server whether it stored the key.
     private func confirm(
         _ ceremony: Ceremony,
         _ made: DeviceKeys.Made,
@@ -119,7 +120,7 @@ extension LoginSession {
         guard answer["id"]?.string == id else { throw .badReply("id") }
     }
 
-    /// Keeps what the server confirmed; what cannot be kept is taken back.
+    /// Stores the confirmed record; on failure removes the key from the server again.
     private func keep(_ record: DeviceRecord, _ former: DeviceRecord?) async throws(TouchstoneError) {
         var isWritten = false
         do throws(TouchstoneError) {
@@ -128,23 +129,24 @@ extension LoginSession {
             isWritten = true
             try await client.store.seal(token)
         } catch {
-            // A record that could not be written left the former one as it was.
+            // If the record could not be written, the former one is unchanged.
             if isWritten { try? await client.store.delete() }
             await giveUp(record)
             throw error
         }
-        // The server suspends the former key of the same device by itself; this ends it.
+        // The server only suspends the former key of this device; this removes it.
         if let former, former.id != record.id { await giveUp(former) }
     }
 
-    /// Has the server end a key that is not kept here any more; where it cannot be told now, at the next sign-in by password.
+    /// Removes a key on the server that is no longer kept here; on failure, at the next sign-in with the password.
     private func giveUp(_ record: DeviceRecord) async {
         let id = record.device.id
         let isTold = record.user == user ? (try? await call("DELETE", "/v1/credentials/\(id)")) != nil : false
         if !isTold { try? await client.store.forget(record.user, id) }
     }
 
-    /// Has the server's CA certify this chip's attestation key; none without a chip, and for a chip that it does not trust.
+    /// Requests certificates for this chip's attestation key from the server's CA; empty without a chip, and for a chip
+    /// that the CA does not trust.
     private func attestationCertificates() async throws(TouchstoneError) -> [[UInt8]] {
         guard let enrolment = try await client.keys.beginAttestation() else { return [] }
         do throws(TouchstoneError) {
@@ -156,7 +158,7 @@ extension LoginSession {
                 try AttestationEnrolment.certificates(.object(answer))
             }
         } catch {
-            // Whether it takes a key that nobody vouches for is the server's to say.
+            // Whether to accept a key without a certified attestation is the server's decision.
             guard error.code == .hardwareTooWeak || error.cause == "attestation_rejected" else { throw error }
             return []
         }
@@ -164,7 +166,7 @@ extension LoginSession {
 }
 
 extension TouchstoneError {
-    /// Whether a request may have done its work although no answer came.
+    /// Whether a request may have succeeded although its reply was lost.
     fileprivate var isWithoutAnswer: Bool {
         [.unreachable, .timedOut, .badReply].contains(code)
     }

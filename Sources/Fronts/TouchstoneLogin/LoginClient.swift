@@ -3,7 +3,7 @@ public import Touchstone
 internal import WebAuthnDevice
 internal import WebAuthnModel
 
-/// One account at one server: the password once, a key of this device from then on.
+/// A client for one account on one server: the password signs in once, then a key of this device.
 ///
 /// ```swift
 /// let login = LoginClient(server: URL(string: "https://login.example.org")!)
@@ -12,28 +12,29 @@ internal import WebAuthnModel
 /// _ = try await session.offer()?.accept(label: "Laptop", "Sign in by finger from now on")
 /// ```
 ///
-/// The server is one that speaks the API of `touchstone-server`. Two keys of the keychain stand for the device: one signs
-/// the server's challenges under the rule, as a credential of WebAuthn; one binds refresh tokens to this device (DPoP,
-/// RFC 9449). Both never leave the keychain. What is kept here is their sealed form, and a refresh token under the rule; it
-/// is kept once the server has confirmed it, and not before. A value that neither asks, blocks nor fails.
+/// The server must implement the API of `touchstone-server`. Two keys in the keychain represent the device: one signs the
+/// server's challenges under the rule, as a WebAuthn credential; the other binds refresh tokens to this device (DPoP, RFC
+/// 9449). Neither leaves the keychain. The app stores their sealed form, and a refresh token under the rule, only after the
+/// server has confirmed the registration. A client is a plain value: making one shows no prompt, does not block and cannot
+/// fail.
 public struct LoginClient: Sendable {
-    /// The app's server.
+    /// The server's address.
     public let server: URL
-    /// What a use of the device's key, and of what is sealed, demands.
+    /// What each use of the device's key and of the sealed token requires.
     public let rule: AccessRule
 
     let api: LoginServer
     let keys: DeviceKeys
     let store: DeviceStore
 
-    /// Names a server.
+    /// Makes a client for a server; does not access the network or the keychain.
     ///
     /// - Parameters:
-    ///   - server: Its address as it names itself, `https://` but for this machine; it is also the app's origin.
-    ///   - rule: What a use demands; one that asks nobody is refused where it is used.
-    ///   - timeout: How long each response of the server may take.
-    ///   - transport: What carries requests.
-    ///   - keychain: Where keys and tokens are.
+    ///   - server: The server's canonical address, `https://` except on this machine; also the app's origin.
+    ///   - rule: What each use requires; a rule without a prompt is rejected when it is used.
+    ///   - timeout: The time limit for each response of the server.
+    ///   - transport: The transport of requests.
+    ///   - keychain: The keychain that holds keys and tokens.
     public init(
         server: URL,
         rule: AccessRule = .biometry,
@@ -50,7 +51,7 @@ public struct LoginClient: Sendable {
 
     // MARK: Where the app stands
 
-    /// Whether this device can sign in, by its key itself; shows nothing, and asks no server.
+    /// Whether this device can sign in with its key; shows no prompt and sends no request to the server.
     ///
     /// - Returns: the state.
     /// - Throws: `TouchstoneError`: `locked`, `damaged`, `ruleMismatch` for a device that was set up under another rule.
@@ -68,21 +69,20 @@ public struct LoginClient: Sendable {
 
     // MARK: Signing in
 
-    /// Signs in by password: steps 1 to 4.
+    /// Signs in with the password: steps 1 to 4.
     ///
-    /// The session's refresh token is bound to a key of this device. Nothing is kept: that is what
-    /// ``LoginSession/offer()`` is for.
+    /// The session's refresh token is bound to a key of this device. Nothing is stored; ``LoginSession/offer()`` leads to that.
     ///
     /// - Parameters:
     ///   - user: The account's name.
-    ///   - password: Its password.
+    ///   - password: The account's password.
     /// - Returns: the session.
     /// - Throws: `TouchstoneError`: `refused` for a wrong name or password, `throttled` with the time to wait,
-    ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`; `damaged` where what is kept of the device cannot be read,
+    ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`; `damaged` if the stored data of the device cannot be read,
     ///   until ``forgetDevice()``.
     public func signIn(user: String, password: String) async throws(TouchstoneError) -> LoginSession {
         let kept = try await store.find(.standard)
-        // A device that the server knows is one whose attempts are counted apart from strangers'.
+        // The server counts failed attempts of a known device separately from those of unknown clients.
         let proofKey: Data =
             if let kept, kept.user == user { kept.proofKey } else { try await keys.makeProofKey() }
         let answer = try await api.call(
@@ -103,12 +103,12 @@ public struct LoginClient: Sendable {
         return session
     }
 
-    /// Signs in by the device's key, which signs the server's challenge after one prompt: steps 8 and 9.
+    /// Signs in with the device's key, which signs the server's challenge after one prompt: steps 8 and 9.
     ///
-    /// - Parameter prompt: What the prompt says.
+    /// - Parameter prompt: The text of the prompt.
     /// - Returns: the session.
-    /// - Throws: `TouchstoneError`: `notFound` where the device was not set up, `invalidated`, `refused` where the server does
-    ///   not take the device any more, those of a prompt and of a server.
+    /// - Throws: `TouchstoneError`: `notFound` if the device was not set up, `invalidated`, `refused` if the server no longer
+    ///   accepts the device, the errors of a prompt and of a server.
     public func signIn(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
         let ceremony = try Ceremony(
@@ -129,12 +129,12 @@ public struct LoginClient: Sendable {
         return session
     }
 
-    /// Opens the sealed refresh token after one prompt and goes on with the session that it belongs to: step 10.
+    /// Reads the sealed refresh token after one prompt and resumes its session: step 10.
     ///
-    /// - Parameter prompt: What the prompt says.
+    /// - Parameter prompt: The text of the prompt.
     /// - Returns: the session.
-    /// - Throws: `TouchstoneError`: `notFound` where no session is kept, `invalidated`, `refused` where the server ended it,
-    ///   those of a prompt and of a server.
+    /// - Throws: `TouchstoneError`: `notFound` if no session is stored, `invalidated`, `refused` if the server ended the
+    ///   session, the errors of a prompt and of a server.
     public func resume(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
         let token = try await store.open(prompt)
@@ -142,7 +142,7 @@ public struct LoginClient: Sendable {
         do throws(TouchstoneError) {
             tokens = try await refresh(token, record.proofKey)
         } catch {
-            // It will never be good again.
+            // The token will never be accepted again.
             if error.isEndOfSession { try? await store.deleteToken() }
             throw error
         }
@@ -158,10 +158,10 @@ public struct LoginClient: Sendable {
         return session
     }
 
-    /// Gives this device up: deletes its key and its token, also invalidated ones; asks nobody.
+    /// Deletes this device's key and token, even invalidated ones; shows no prompt.
     ///
-    /// The server is told at the next sign-in by password, as it takes no such word without a session; whoever has a session
-    /// tells it at once with ``LoginSession/remove(_:)``.
+    /// The server is notified at the next sign-in with the password, because it accepts this only within a session. With a
+    /// session, call ``LoginSession/remove(_:)`` instead, which notifies it at once.
     ///
     /// - Throws: `TouchstoneError`: `locked`.
     public func forgetDevice() async throws(TouchstoneError) {
@@ -170,7 +170,7 @@ public struct LoginClient: Sendable {
                 try await store.forget(record.user, record.device.id)
             }
         } catch {
-            // What is damaged cannot be told of, and is given up as well.
+            // A damaged record names no credential to remove on the server; delete it all the same.
             guard error.code == .damaged else { throw error }
         }
         try await store.delete()
@@ -178,14 +178,14 @@ public struct LoginClient: Sendable {
 
     // MARK: Parts
 
-    /// The record of a device whose key can be used.
+    /// The record of the device, if its key can be used.
     private func usableRecord(_ prompt: PromptText) async throws(TouchstoneError) -> DeviceRecord {
         let record = try await store.require(.prompt(prompt))
         guard try await keys.isUsable(record.credential) else { throw TouchstoneError(.invalidated) }
         return record
     }
 
-    /// Has the device's key sign what a server began.
+    /// Signs the server's challenge with the device's key.
     func assert(
         _ publicKey: JSONValue,
         by record: DeviceRecord,
@@ -195,7 +195,7 @@ public struct LoginClient: Sendable {
         return try await keys.assert(options, by: record.credential, rule, prompt)
     }
 
-    /// Answers a login's ceremony.
+    /// Completes the ceremony of a login.
     func finish(
         _ ceremony: Ceremony,
         _ assertion: JSONValue,
@@ -209,7 +209,7 @@ public struct LoginClient: Sendable {
                 prove: keys.prove(proofKey)
             )
         } catch {
-            // The key signed, and the server does not take it: the device was removed from the account, or suspended.
+            // The key signed, but the server rejected it: the device was removed from the account or suspended.
             guard error.code == .refused, error.cause == "authentication_failed" else { throw error }
             throw TouchstoneError(
                 .refused,
@@ -234,7 +234,7 @@ public struct LoginClient: Sendable {
 }
 
 extension DeviceKeys {
-    /// Makes proofs by a session key.
+    /// Makes DPoP proofs with a session key.
     func prove(_ key: Data) -> (String, String, String?) async throws(TouchstoneError) -> String {
         { method, url, nonce throws(TouchstoneError) in
             try await proof(by: key, method, url, nonce: nonce)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where an app stands at its start, as the items in the keychain tell: step 7 of the ten.
+/// The state of sign-in at the start of the app, from the items in the keychain: step 7 of the ten.
 public enum LoginState: Sendable, Hashable {
     /// This device has no key for the account: sign in with the password.
     case signedOut
@@ -8,19 +8,20 @@ public enum LoginState: Sendable, Hashable {
     case ready(LoginDevice)
     /// The device's key can never be used again, because the enrolled fingers or the passcode changed.
     ///
-    /// It stays so until the app decides: ``LoginClient/signIn(user:password:)`` and ``DeviceOffer/accept(label:_:)`` set
-    /// the device up again, ``LoginClient/forgetDevice()`` gives it up.
+    /// The state remains until the app acts: ``LoginClient/signIn(user:password:)`` and ``DeviceOffer/accept(label:_:)``
+    /// set the device up again, ``LoginClient/forgetDevice()`` deletes it.
     case invalidated(LoginDevice)
 }
 
 /// A device that may sign in to the account.
 public struct LoginDevice: Sendable, Hashable, Identifiable {
-    /// The id of its credential, in base64url.
+    /// The id of the device's credential, in base64url.
     public let id: String
-    /// What the user called it.
+    /// The user's name for the device.
     public let label: String
-    /// When it was used, as the server says; nil for never, and where the server was not asked.
+    /// When the device was last used, according to the server; nil if it never was, or if the server was not
+    /// asked.
     public let lastUsed: Date?
-    /// Whether it is the one that this runs on.
+    /// Whether it is the device that this app runs on.
     public let isThisDevice: Bool
 }

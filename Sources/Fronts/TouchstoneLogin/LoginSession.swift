@@ -2,26 +2,26 @@ internal import Foundation
 public import Touchstone
 internal import WebAuthnModel
 
-/// A user who is signed in.
+/// A signed-in session of a user.
 ///
-/// Access tokens are good for minutes and are renewed as needed, by a refresh token that is bound to this device. It is in this
-/// object's memory, and sealed under the rule once the device was set up.
+/// Access tokens are valid for minutes and are renewed as needed with a refresh token that is bound to this device. The refresh
+/// token is in this object's memory, and also sealed under the rule once the device is set up.
 public actor LoginSession {
     /// The account's name.
     public nonisolated let user: String
-    /// What the sign-in was worth: `low` by password and for a session that was resumed.
+    /// What the sign-in is worth: `low` with the password and for a resumed session.
     ///
-    /// The facts of an assertion are in the client data that it signs, as the member `touchstone`.
+    /// The facts are in the client data that an assertion signs, as the member `touchstone`.
     public nonisolated let assurance: Assurance
 
     let client: LoginClient
     let proofKey: Data
-    /// Whether the server wants this device to be set up; it knows those that are.
+    /// Whether the server wants this device to be set up; it knows which devices are.
     private var isDeviceOffered: Bool
-    /// nil once the session is over.
+    /// nil once the session has ended.
     private var tokens: Tokens?
     private var renewal: Task<Result<Tokens, TouchstoneError>, Never>?
-    /// The end of a step-up, while the server answers.
+    /// The last request of a step-up, while it is in progress.
     private var stepping: Task<Result<Tokens, TouchstoneError>, Never>?
     private var isSignedOut = false
 
@@ -41,10 +41,10 @@ public actor LoginSession {
         self.isDeviceOffered = isDeviceOffered
     }
 
-    /// An access token that is good for at least ten seconds, for the header `Authorization: Bearer`.
+    /// An access token that is valid for at least ten seconds, for the header `Authorization: Bearer`.
     ///
-    /// - Returns: the token; renewed where it was about to expire.
-    /// - Throws: `TouchstoneError`: `refused` once the session is over, those of a server.
+    /// - Returns: the token, renewed if it was about to expire.
+    /// - Throws: `TouchstoneError`: `refused` once the session has ended, the errors of a server.
     public func accessToken() async throws(TouchstoneError) -> String {
         guard let tokens else { throw .signedOut }
         if tokens.expires > .now { return tokens.access }
@@ -53,15 +53,15 @@ public actor LoginSession {
 
     // MARK: Setting up the device
 
-    /// What can be offered to the user: signing in by this device from now on; step 5.
+    /// Checks whether the app can offer sign-in with this device from now on: step 5.
     ///
-    /// - Returns: the offer; nil where this machine cannot meet the rule, such as without an enrolled finger, where this device
-    ///   is set up already, and where the server offers nothing.
-    /// - Throws: `TouchstoneError` as ``LoginClient/state()``, but for `ruleMismatch`.
+    /// - Returns: the offer; nil if this machine cannot meet the rule, such as without an enrolled finger, if this device is
+    ///   already set up, and if the server offers nothing.
+    /// - Throws: `TouchstoneError` as ``LoginClient/state()``, except `ruleMismatch`.
     public func offer() async throws(TouchstoneError) -> DeviceOffer? {
         guard tokens != nil else { throw .signedOut }
         if let record = try await client.store.find(.silent), record.user == user {
-            // The server does not see that a key was invalidated or that the app has another rule now.
+            // The server cannot know that the key was invalidated or that the app's rule changed.
             let isUsable = try await client.keys.isUsable(record.credential)
             if isUsable, record.rule == client.rule.description { return nil }
         } else {
@@ -69,7 +69,7 @@ public actor LoginSession {
         }
         guard let demand = client.rule.promptedFactors else { return nil }
         switch try await client.keys.keychain.capability(for: demand).obstacle?.code {
-        // What the user mends on the way.
+        // Obstacles that the user can remove during the set-up.
         case nil, .lockedOut, .lockedOutUntilPasscode, .locked: return DeviceOffer(session: self)
         default: return nil
         }
@@ -77,15 +77,15 @@ public actor LoginSession {
 
     // MARK: Stronger
 
-    /// Authenticates again, as a service demands it (RFC 9470); the session's tokens are other ones then.
+    /// Authenticates again with this device's key when a service requires it (RFC 9470), and replaces the session's tokens.
     ///
     /// - Parameters:
-    ///   - wwwAuthenticate: The header `WWW-Authenticate` of the refusal; of a refusal by this module it is the error's
+    ///   - wwwAuthenticate: The header `WWW-Authenticate` of the service's response; for an error of this module, the error's
     ///     `cause`.
-    ///   - prompt: What the prompt says.
+    ///   - prompt: The text of the prompt.
     /// - Returns: what the new authentication is worth.
-    /// - Throws: `TouchstoneError`: `stepUpNeeded` where this device's key is not what the service wants, `notFound` where the
-    ///   device was not set up, `limitExceeded` for a header that is no such demand, those of a prompt and of a server.
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` if this device's key does not satisfy the service, `notFound` if the device
+    ///   was not set up, `limitExceeded` for a header without such a challenge, the errors of a prompt and of a server.
     @discardableResult
     public func stepUp(
         for wwwAuthenticate: String,
@@ -103,18 +103,18 @@ public actor LoginSession {
         return assurance
     }
 
-    /// Authenticates again by the account's password, where that is what a service demands; the session's tokens are other ones then.
+    /// Authenticates again with the account's password when a service requires it, and replaces the session's tokens.
     ///
-    /// For a device that is not set up, and for a person who cannot use the sensor. The server counts wrong passwords as at a
-    /// sign-in, and the session goes on after one.
+    /// For a device that is not set up, and for a user who cannot use the sensor. The server counts wrong passwords as at a sign-in;
+    /// the session remains valid after a wrong one.
     ///
     /// - Parameters:
     ///   - wwwAuthenticate: As for ``stepUp(for:_:)``.
     ///   - password: The account's password.
     /// - Returns: what the new authentication is worth: `low`.
-    /// - Throws: `TouchstoneError`: `stepUpNeeded` where the service wants more than a password, before the server sees it, `refused`
-    ///   for a wrong one, `throttled` with the time to wait, `limitExceeded` for a header that is no such demand, those of a
-    ///   server.
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` if the service requires more than a password, thrown before the password is sent,
+    ///   `refused` for a wrong one, `throttled` with the time to wait, `limitExceeded` for a header without such a challenge, the
+    ///   errors of a server.
     @discardableResult
     public func stepUp(
         for wwwAuthenticate: String,
@@ -138,8 +138,8 @@ public actor LoginSession {
         return assurance
     }
 
-    /// Ends a step-up: the server replaces the session's tokens now, so its answer is taken in any case, and nothing is renewed
-    /// meanwhile.
+    /// Completes a step-up: the server replaces the session's tokens, so its reply is processed even if the task is cancelled,
+    /// and nothing is renewed meanwhile.
     private func step(
         _ demand: StepUpDemand,
         _ finish: @escaping @Sendable () async throws(TouchstoneError) -> JSONObject
@@ -159,7 +159,7 @@ public actor LoginSession {
         try demand.check(try result.get().context)
     }
 
-    /// Takes tokens that replace the session's; after the session's end they are given back.
+    /// Replaces the session's tokens; if the session has ended meanwhile, logs the new tokens out.
     private func take(_ new: Tokens) async throws(TouchstoneError) {
         guard !isSignedOut else {
             _ = try? await client.api.call("POST", "/v1/logout", access: new.access)
@@ -173,7 +173,7 @@ public actor LoginSession {
 
     /// The devices that may sign in to the account.
     ///
-    /// - Returns: those whose keys count, the server's order.
+    /// - Returns: the devices whose keys are accepted, in the server's order.
     /// - Throws: `TouchstoneError`.
     public func devices() async throws(TouchstoneError) -> [LoginDevice] {
         let answer = try await call("GET", "/v1/credentials")
@@ -190,10 +190,10 @@ public actor LoginSession {
         return devices
     }
 
-    /// Takes a device off the account, such as a lost one: its key and its sessions count no more.
+    /// Removes a device from the account, such as a lost one: its key and its sessions become invalid.
     ///
-    /// - Parameter device: Of ``devices()``; of this device key and token are deleted here too.
-    /// - Throws: `TouchstoneError`: `stepUpNeeded` where the user did not authenticate just now, `notFound` where the server
+    /// - Parameter device: One of ``devices()``; for this device, its key and token are deleted here too.
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` if the user did not authenticate just before, `notFound` if the server
     ///   does not know the device.
     public func remove(_ device: LoginDevice) async throws(TouchstoneError) {
         guard Base64URL.decode(device.id) != nil else { throw TouchstoneError(.notFound) }
@@ -213,14 +213,14 @@ public actor LoginSession {
 
     // MARK: The end
 
-    /// Ends the session, here and at the server; this device stays set up.
+    /// Ends the session, here and on the server; this device remains set up.
     ///
-    /// Each side hears of it, also where the other cannot: the sealed token is deleted without the server, and the server is
-    /// told while the keychain is locked.
+    /// Each side is tried even if the other fails: the sealed token is deleted when the server cannot be reached, and the
+    /// server is notified while the keychain is locked.
     ///
     /// - Parameter everywhere: Whether the account's other sessions end too.
-    /// - Throws: `TouchstoneError`: those of a server, which was not told then and is told by calling again; `locked` where
-    ///   the sealed token could not be deleted, which the server does not take any more.
+    /// - Throws: `TouchstoneError`: the errors of a server, which then was not notified; call again to notify it. `locked`
+    ///   if the sealed token could not be deleted; the server no longer accepts it.
     public func signOut(everywhere: Bool = false) async throws(TouchstoneError) {
         guard tokens != nil else { return }
         var kept: TouchstoneError?
@@ -243,7 +243,7 @@ public actor LoginSession {
 
     // MARK: Parts
 
-    /// Sends a request of the session's; renews the access token once where the server does not take it.
+    /// Sends a request of the session; renews the access token once if the server rejects it.
     func call(
         _ method: String,
         _ path: String,
@@ -277,9 +277,9 @@ public actor LoginSession {
         )
     }
 
-    /// Renews the tokens; calls at the same time share one renewal, which nobody's cancelling ends.
+    /// Renews the tokens; concurrent calls share one renewal, which cancelling a caller's task does not end.
     private func renew() async throws(TouchstoneError) -> Tokens {
-        // The server takes the former tokens no more once it has answered a step-up.
+        // After a step-up the server no longer accepts the former tokens.
         if let stepping, case .success(let new) = await stepping.value { return new }
         guard let old = tokens else { throw .signedOut }
         let task =
@@ -297,7 +297,7 @@ public actor LoginSession {
         renewal = nil
         switch result {
         case .success(let new):
-            // Signed out, or stepped up, meanwhile: what came is not taken up.
+            // The session was signed out or stepped up meanwhile: discard the renewed tokens.
             guard let now = tokens else { throw .signedOut }
             guard now.access == old.access else { return now }
             tokens = new
@@ -315,9 +315,9 @@ public actor LoginSession {
         }
     }
 
-    /// Seals the refresh token, where this device is set up for the account.
+    /// Seals the refresh token, if this device is set up for the account.
     ///
-    /// A token that could not be sealed is no harm: the device's key signs in without it.
+    /// A failure does no harm: the device's key can sign in without the token.
     func seal() async {
         guard let token = tokens?.refresh, let record = try? await client.store.find(.silent),
             record.user == user
@@ -325,7 +325,7 @@ public actor LoginSession {
         try? await client.store.seal(token)
     }
 
-    /// Tells the server of devices that were given up here.
+    /// Removes, on the server, devices that were deleted here.
     func removeForgottenDevices() async {
         guard let all = try? await client.store.forgottenDevices() else { return }
         for forgotten in all where forgotten.user == user {
@@ -338,10 +338,10 @@ public actor LoginSession {
         }
     }
 
-    /// The device is set up.
+    /// Records that the device is set up.
     func noteSetUp() { isDeviceOffered = false }
 
-    /// The refresh token of now.
+    /// The current refresh token.
     var refreshToken: String? { tokens?.refresh }
 }
 
@@ -361,7 +361,7 @@ extension LoginDevice {
 }
 
 extension TouchstoneError {
-    /// The session is over, by its own end or the server's.
+    /// The error for a session that has ended, here or on the server.
     fileprivate static var signedOut: TouchstoneError {
         TouchstoneError(.refused, cause: "signedOut", nextStep: .setUpAgain)
     }

@@ -3,13 +3,14 @@ public import Foundation
 public import Touchstone
 internal import WebAuthnModel
 
-/// Something that waits for its owner's word, such as a payment: the prompt shows ``details``, and they are what is signed.
+/// An operation that needs the user's confirmation, such as a payment: the prompt shows ``details``, and exactly these are
+/// signed.
 public struct LoginTransaction: Sendable {
-    /// Its number at the server.
+    /// The transaction's identifier on the server.
     public let id: String
-    /// What is confirmed; members of members have names such as `payee.name`.
+    /// The details to confirm; a nested member has a name such as `payee.name`.
     public let details: [String: String]
-    /// Until when it can be confirmed.
+    /// When the transaction expires.
     public let expires: Date
 
     private let session: LoginSession
@@ -19,9 +20,9 @@ public struct LoginTransaction: Sendable {
 
     private static let label = Array("touchstone transaction 1".utf8)
 
-    /// Reads a transaction, and sees that its challenge is made of its details.
+    /// Parses a transaction, and checks that its challenge is derived from its details.
     ///
-    /// - Throws: `TouchstoneError`: `badReply`, `refused` for one that is decided or expired.
+    /// - Throws: `TouchstoneError`: `badReply`, `refused` for a transaction that is decided or expired.
     init(_ answer: JSONObject, id: String, _ session: LoginSession) throws(TouchstoneError) {
         guard answer["id"]?.string == id else { throw .badReply("id") }
         guard let status = answer["status"]?.string else { throw .badReply("status") }
@@ -52,12 +53,12 @@ public struct LoginTransaction: Sendable {
         expires = Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// Confirms it, after one prompt that shows the details below the app's reason.
+    /// Approves the transaction, after one prompt that shows the details below the app's reason.
     ///
-    /// - Parameter prompt: What the prompt says; its items are replaced by the details.
-    /// - Returns: the server's receipt, JSON.
-    /// - Throws: `TouchstoneError`: `limitExceeded` for details that the prompt cannot show whole, `notFound` where the device
-    ///   was not set up, `refused` where it was decided meanwhile, those of a prompt and of a server.
+    /// - Parameter prompt: The text of the prompt; its items are replaced by the details.
+    /// - Returns: the server's receipt, as JSON.
+    /// - Throws: `TouchstoneError`: `limitExceeded` for details that the prompt cannot show completely, `notFound` if the
+    ///   device was not set up, `refused` if the transaction was decided meanwhile, the errors of a prompt and of a server.
     public func approve(_ prompt: PromptText) async throws(TouchstoneError) -> Data {
         var shown = prompt
         shown.items = details.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
@@ -70,16 +71,18 @@ public struct LoginTransaction: Sendable {
         return Data(receipt.json)
     }
 
-    /// Says no to it; asks nobody.
+    /// Rejects the transaction; shows no prompt.
     ///
-    /// - Throws: `TouchstoneError`: `refused` where it was decided meanwhile, those of a server.
+    /// - Throws: `TouchstoneError`: `refused` if the transaction was decided meanwhile, the errors of a
+    ///   server.
     public func reject() async throws(TouchstoneError) {
         _ = try await session.call("POST", "/v1/transactions/\(id)/rejection")
     }
 
     // MARK: What is shown
 
-    /// A prompt is one line of 200 characters; what it would leave out must not be signed.
+    /// Checks that the prompt, one line of 200 characters, shows everything: what it would truncate must not
+    /// be signed.
     ///
     /// - Throws: `TouchstoneError` with `limitExceeded`.
     private static func checkIsShownWhole(_ prompt: PromptText) throws(TouchstoneError) {
@@ -111,7 +114,7 @@ public struct LoginTransaction: Sendable {
         }
     }
 
-    /// All values as text, by their paths.
+    /// Flattens all values to text, keyed by their paths.
     private static func flat(_ value: JSONValue, _ path: String = "") throws(TouchstoneError) -> [String:
         String]
     {
@@ -125,12 +128,12 @@ public struct LoginTransaction: Sendable {
         case .null: return [path: "null"]
         case .number: throw .badReply("details: a fraction")
         }
-        // What is signed is shown.
+        // An empty object or array is signed too, so it is shown.
         if parts.isEmpty, !path.isEmpty { return [path: "-"] }
         var all: [String: String] = [:]
         for (name, part) in parts {
             for (path, text) in try flat(part, path.isEmpty ? name : "\(path).\(name)") {
-                // Two that look alike could not be told apart.
+                // Two equal paths could not be told apart in the prompt.
                 guard all.updateValue(text, forKey: path) == nil else {
                     throw .badReply("details: \(path.loggable)")
                 }
@@ -141,18 +144,18 @@ public struct LoginTransaction: Sendable {
 }
 
 extension LoginSession {
-    /// A transaction that waits for this user.
+    /// Fetches a transaction that waits for this user.
     ///
-    /// - Parameter id: Its number, which the server told the app.
-    /// - Returns: the transaction, whose challenge is made of the details that it shows.
-    /// - Throws: `TouchstoneError`: `notFound`, `refused` for one that is decided or expired, `badReply` for one whose
-    ///   challenge is of something else.
+    /// - Parameter id: The transaction's identifier, which the app got from the server.
+    /// - Returns: the transaction, whose challenge is derived from the details that it shows.
+    /// - Throws: `TouchstoneError`: `notFound`, `refused` for a transaction that is decided or expired, `badReply` if
+    ///   the challenge does not match the details.
     public func transaction(_ id: String) async throws(TouchstoneError) -> LoginTransaction {
         guard Base64URL.decode(id)?.isEmpty == false else { throw TouchstoneError(.notFound) }
         return try LoginTransaction(try await call("GET", "/v1/transactions/\(id)"), id: id, self)
     }
 
-    /// Has the device's key sign a transaction.
+    /// Signs a transaction with the device's key.
     fileprivate func approve(
         _ id: String,
         _ publicKey: JSONValue,

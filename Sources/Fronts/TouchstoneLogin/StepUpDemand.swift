@@ -1,18 +1,19 @@
 internal import Touchstone
 
-/// What a service demands before it goes on: the challenge `insufficient_user_authentication` of RFC 9470, section 3.
+/// The authentication that a service requires: the challenge `insufficient_user_authentication` of RFC 9470, section
+/// 3.
 struct StepUpDemand: Equatable {
-    /// Authentication contexts, one of which is enough; empty: any that is new.
+    /// The accepted authentication contexts; empty: any new authentication.
     let contexts: [String]
 
-    /// The contexts of `touchstone-server`, weakest first (OpenID EAP ACR Values 1.0): a stronger one serves for a weaker one.
+    /// The contexts of `touchstone-server`, weakest first (OpenID EAP ACR Values 1.0): a stronger one satisfies a weaker one.
     private static let ladder = [password, "phr", "phrh"]
-    /// What a password gives.
+    /// The context of a sign-in with the password.
     static let password = "pwd"
 
-    /// Reads the header `WWW-Authenticate`.
+    /// Parses the header `WWW-Authenticate`.
     ///
-    /// - Throws: `TouchstoneError` with `limitExceeded` for one that is no such demand.
+    /// - Throws: `TouchstoneError` with `limitExceeded` for a header without such a challenge.
     init(_ header: String) throws(TouchstoneError) {
         let parameters = Self.parameters(header)
         guard parameters["error"] == "insufficient_user_authentication" else {
@@ -24,7 +25,7 @@ struct StepUpDemand: Equatable {
         contexts = parameters["acr_values"]?.split(separator: " ").map(String.init) ?? []
     }
 
-    /// - Throws: `TouchstoneError` with `stepUpNeeded` where the authentication is not what was demanded.
+    /// - Throws: `TouchstoneError` with `stepUpNeeded` if the context does not satisfy the challenge.
     func check(_ context: String) throws(TouchstoneError) {
         let serving = Self.ladder.firstIndex(of: context).map { Self.ladder[...$0] } ?? []
         guard contexts.isEmpty || contexts.contains(context) || contexts.contains(where: serving.contains)
@@ -38,7 +39,7 @@ struct StepUpDemand: Equatable {
         }
     }
 
-    /// The parameters of a challenge (RFC 9110, section 11.2), their names in small letters.
+    /// The parameters of a challenge (RFC 9110, section 11.2), with lower-case names.
     private static func parameters(_ header: String) -> [String: String] {
         var parameters: [String: String] = [:]
         var rest = Substring(header)

@@ -2,18 +2,19 @@ package import KeychainClient
 internal import KeychainModel
 public import WebAuthnModel
 
-/// How a server's CA comes to certify this chip's attestation key: who the chip is goes there, a secret comes back that only
-/// the chip can read, and the secret's plain text is worth the certificate (TPM 2.0 Part 1, section 24).
+/// The certification of this chip's attestation key by a server's CA: the client sends the chip's identity, the CA returns a
+/// secret that only this chip can decrypt, and the decrypted secret is exchanged for the certificate (TPM 2.0 Part 1,
+/// section 24).
 public struct AttestationEnrolment: Sendable {
     private let keychain: RemoteKeychain
     private let identity: AttestationIdentity
 
-    /// Asks the chip who it is.
+    /// Reads the chip's identity.
     ///
     /// - Throws: ``DeviceError/keychain(_:)`` with `errSecUnimplemented` without a chip.
     public init() throws(DeviceError) { try self.init(keychain: .shared) }
 
-    /// Asks the chip of another keychain than the user's.
+    /// Reads the identity from a keychain other than the user's.
     package init(keychain: RemoteKeychain) throws(DeviceError) {
         self.keychain = keychain
         do throws(KeychainError) {
@@ -33,11 +34,13 @@ public struct AttestationEnrolment: Sendable {
         ])
     }
 
-    /// Has the chip read the secret.
+    /// Decrypts the CA's secret with the chip.
     ///
-    /// - Parameter answer: with `credentialBlob` (TPM2B_ID_OBJECT) and `encryptedSecret` (TPM2B_ENCRYPTED_SECRET).
+    /// - Parameter answer: the server's reply with `credentialBlob` (TPM2B_ID_OBJECT) and `encryptedSecret`
+    ///   (TPM2B_ENCRYPTED_SECRET).
     /// - Returns: the body of `POST /v1/attestation/ak/{id}`.
-    /// - Throws: ``DeviceError``; ``DeviceError/keychain(_:)`` with `errSecDecode` for a secret for another chip.
+    /// - Throws: ``DeviceError``; ``DeviceError/keychain(_:)`` with `errSecDecode` for a secret that was
+    ///   encrypted for another chip.
     public func activate(_ answer: JSONValue) throws(DeviceError) -> JSONValue {
         let challenge = ActivationChallenge(
             credential: try Self.content(answer, "credentialBlob"),
@@ -51,7 +54,7 @@ public struct AttestationEnrolment: Sendable {
         }
     }
 
-    /// What a TPM2B holds: its size in two bytes comes first.
+    /// The content of a TPM2B, after its size of two bytes.
     private static func content(_ answer: JSONValue, _ name: String) throws(DeviceError) -> [UInt8] {
         guard let bytes = answer.object?[name]?.bytes, bytes.count >= 2,
             bytes.count == 2 + (Int(bytes[0]) << 8 | Int(bytes[1]))
@@ -59,7 +62,7 @@ public struct AttestationEnrolment: Sendable {
         return Array(bytes.dropFirst(2))
     }
 
-    /// Takes the certificates out of the server's last answer, for
+    /// Extracts the certificates from the server's last reply, for
     /// ``DeviceAuthenticator/register(_:verification:held:certificates:reason:)``.
     ///
     /// - Throws: ``DeviceError/options(_:)``.

@@ -2,21 +2,21 @@ internal import CBOR
 internal import KeychainModel
 internal import WebAuthnModel
 
-/// An attestation statement that this device makes.
+/// An attestation statement of this device.
 enum AttestationStatement {
     /// WebAuthn Level 3, section 8.7.
     case none
-    /// Section 8.2, by the credential's own key.
+    /// Section 8.2, signed with the credential's own key.
     case packed(signature: [UInt8])
-    /// Section 8.3, by the chip's attestation key.
+    /// Section 8.3, signed with the chip's attestation key.
     case tpm(KeyCertification, signature: [UInt8], certificates: [[UInt8]])
 
-    /// Has the key or its chip vouch.
+    /// Makes the attestation, with the chip if possible, else with the key itself.
     ///
     /// - Parameters:
-    ///   - use: the key, with what its user showed.
+    ///   - use: the key, and how its user was verified.
     ///   - digest: SHA-256 of the authenticator data followed by the hash of the client data.
-    ///   - certificates: of the chip's attestation key; empty for none.
+    ///   - certificates: the certificates of the chip's attestation key; empty for none.
     /// - Throws: ``KeychainError``, as signing does.
     init(of use: VerifiedUse, over digest: [UInt8], _ certificates: [[UInt8]]) throws(KeychainError) {
         if use.key.isHardware, !certificates.isEmpty, let evidence = try use.attest(digest) {
@@ -28,13 +28,13 @@ enum AttestationStatement {
         }
     }
 
-    /// What led to the key's `authPolicy`.
+    /// The policy steps that result in the key's `authPolicy`.
     var policy: [PolicyStep]? {
         guard case .tpm(let certification, _, _) = self else { return nil }
         return certification.policy
     }
 
-    /// The attestation object with these authenticator data.
+    /// The attestation object with the given authenticator data.
     func object(_ data: [UInt8]) -> [UInt8] {
         let algorithm = CBORPair(.text("alg"), .integer(COSEAlgorithm.es256.rawValue))
         let format: String

@@ -1,22 +1,22 @@
 public import WebAuthnModel
 
-/// What a relying party asks for at registration: the members of `PublicKeyCredentialCreationOptionsJSON` that a device uses
+/// A relying party's registration options: the members of `PublicKeyCredentialCreationOptionsJSON` that a device uses
 /// (WebAuthn Level 3, section 5.1.8).
 public struct CreationOptions: Sendable, Equatable {
     /// The RP ID.
     public let relyingParty: String
     /// The account's user handle.
     public let userHandle: [UInt8]
-    /// What the client data carry.
+    /// The challenge, which the client data contain.
     public let challenge: [UInt8]
     /// Whether ES256 is accepted.
     public let acceptsES256: Bool
-    /// Credentials that the account has already.
+    /// The credentials that the account already has.
     public let excluded: [[UInt8]]
-    /// Whether an attestation is wanted; without, the relying party only sees the key.
+    /// Whether the relying party requests an attestation; if not, it gets only the key.
     public let wantsAttestation: Bool
 
-    /// Reads `publicKey` of a server's answer.
+    /// Parses the member `publicKey` of a server's reply.
     ///
     /// - Throws: ``DeviceError/options(_:)``.
     public init(parsing json: JSONValue) throws(DeviceError) {
@@ -35,17 +35,17 @@ public struct CreationOptions: Sendable, Equatable {
     }
 }
 
-/// What a relying party asks for at a login: the members of `PublicKeyCredentialRequestOptionsJSON` that a device uses
+/// A relying party's login options: the members of `PublicKeyCredentialRequestOptionsJSON` that a device uses
 /// (WebAuthn Level 3, section 5.1.9).
 public struct RequestOptions: Sendable, Equatable {
     /// The RP ID.
     public let relyingParty: String
-    /// What the client data carry.
+    /// The challenge, which the client data contain.
     public let challenge: [UInt8]
-    /// The credentials that may answer; empty: any.
+    /// The credentials that are accepted; empty: any.
     public let allowed: [[UInt8]]
 
-    /// Reads `publicKey` of a server's answer.
+    /// Parses the member `publicKey` of a server's reply.
     ///
     /// - Throws: ``DeviceError/options(_:)``.
     public init(parsing json: JSONValue) throws(DeviceError) {

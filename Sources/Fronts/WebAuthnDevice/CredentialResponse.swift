@@ -1,14 +1,16 @@
 public import WebAuthnModel
 
-/// What registration gave: a credential to keep, and what goes to the relying party (WebAuthn Level 3, section 5.2.1).
+/// The result of a registration: a credential to keep, and the response for the relying party (WebAuthn Level 3,
+/// section 5.2.1).
 public struct RegistrationResponse: Sendable, Equatable {
-    /// What the app keeps.
+    /// The credential, which the app has to keep.
     public let credential: DeviceCredential
-    /// The client data, as they were signed.
+    /// The client data that were signed.
     public let clientDataJSON: [UInt8]
     /// The attestation object: CBOR with `fmt`, `attStmt` and `authData`.
     public let attestationObject: [UInt8]
-    /// What led to the key's `authPolicy`, where a chip attests it: for the relying party to recompute.
+    /// The policy steps that result in the key's `authPolicy`, if a chip attests it: for the relying party to
+    /// recompute.
     public let keyPolicy: [PolicyStep]?
 
     /// `RegistrationResponseJSON` (section 5.1), with the policy's steps as the client extension output `keyPolicy`.
@@ -34,15 +36,15 @@ public struct RegistrationResponse: Sendable, Equatable {
     }
 }
 
-/// What a login gave: what goes to the relying party (WebAuthn Level 3, section 5.2.2).
+/// The result of a login: the response for the relying party (WebAuthn Level 3, section 5.2.2).
 public struct AssertionResponse: Sendable, Equatable {
-    /// Whose key signed.
+    /// The credential whose key signed.
     public let credential: DeviceCredential
-    /// The client data, as they were signed.
+    /// The client data that were signed.
     public let clientDataJSON: [UInt8]
-    /// The authenticator data, as they were signed.
+    /// The authenticator data that were signed.
     public let authenticatorData: [UInt8]
-    /// ES256: ECDSA-Sig-Value in DER.
+    /// The ES256 signature: ECDSA-Sig-Value in DER.
     public let signature: [UInt8]
 
     /// `AuthenticationResponseJSON` (section 5.1).

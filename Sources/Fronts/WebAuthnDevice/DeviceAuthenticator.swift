@@ -4,8 +4,8 @@ package import KeychainClient
 package import KeychainModel
 package import WebAuthnModel
 
-/// The device as an authenticator of WebAuthn: credentials whose keys the daemon holds, in the TPM or in software, and
-/// uses when its user has shown what they demand.
+/// The device as a WebAuthn authenticator: the daemon holds the credentials' keys, in the TPM or in software, and uses
+/// a key after the user has met its access control.
 ///
 /// ```swift
 /// let device = DeviceAuthenticator(relyingParty: "example.org", origin: "linux:app-id:org.example.Bank")
@@ -13,29 +13,30 @@ package import WebAuthnModel
 /// let signed = try device.assert(RequestOptions(parsing: publicKey), by: made.credential, reason: "Sign in")
 /// ```
 ///
-/// Calls block while the user is asked. Keys are bound to their device, so the flags BE and BS are never set; they
-/// cannot be copied, so nothing is counted and `signCount` stays 0 (Level 3, section 6.1.1). The flag UV is set when the
-/// daemon says that the user was verified for this use, and at no other time.
+/// Calls block while the user is asked. Keys are bound to their device, so the flags BE and BS are never set. They
+/// cannot be copied, so no counter is needed and `signCount` stays 0 (Level 3, section 6.1.1). The flag UV is set only
+/// when the daemon reports that the user was verified for this use.
 public struct DeviceAuthenticator: Sendable {
-    /// The model: one for all devices with Touchstone.
+    /// The AAGUID: one for all devices with Touchstone.
     public static let aaguid: [UInt8] = [
         0xE4, 0xCE, 0x03, 0x70, 0xF0, 0x38, 0x4E, 0xBC, 0xB1, 0xA6, 0x7B, 0x9C, 0xF2, 0xFA, 0x03, 0x31,
     ]
 
     /// The RP ID that the app signs in to.
     public let relyingParty: String
-    /// The app, as its server knows it: an origin of the web, or one such as `linux:app-id:org.example.Bank`.
+    /// The app's origin, as its server knows it: a web origin, or one such as
+    /// `linux:app-id:org.example.Bank`.
     public let origin: String
     private let keychain: RemoteKeychain
-    /// Where prompts come up; nil: where this process runs.
+    /// Where prompts appear; nil: where this process runs.
     private let place: PromptOrigin?
 
-    /// An app's authenticator for one relying party.
+    /// Makes an app's authenticator for one relying party.
     public init(relyingParty: String, origin: String) {
         self.init(relyingParty: relyingParty, origin: origin, keychain: .shared)
     }
 
-    /// With another keychain than the user's, and with prompts at another place.
+    /// Makes an authenticator for a keychain other than the user's, and with prompts at another place.
     package init(relyingParty: String, origin: String, keychain: RemoteKeychain, place: PromptOrigin? = nil) {
         self.relyingParty = relyingParty
         self.origin = origin
@@ -47,16 +48,16 @@ public struct DeviceAuthenticator: Sendable {
 
     /// Makes a credential (`authenticatorMakeCredential`, section 6.3.2).
     ///
-    /// The attestation is `tpm` when a chip keeps the key and `certificates` vouch for its attestation key, `none` when the
-    /// relying party wants none, and otherwise `packed` by the credential's own key.
+    /// The attestation is `tpm` if a chip holds the key and there are `certificates` of its attestation key, `none` if the
+    /// relying party requests none, and otherwise `packed` with the credential's own key.
     ///
     /// - Parameters:
-    ///   - options: what the relying party asks for.
-    ///   - verification: what using the credential will demand.
-    ///   - held: the credentials that the app keeps, for those that the options exclude.
-    ///   - certificates: of the chip's attestation key, from ``AttestationEnrolment``; empty for none.
-    ///   - reason: the app's words, for the prompt.
-    /// - Returns: the credential to keep, and what goes to the relying party.
+    ///   - options: the relying party's options.
+    ///   - verification: the user verification that the credential will require.
+    ///   - held: the credentials that the app keeps, to compare with those that the options exclude.
+    ///   - certificates: the certificates of the chip's attestation key, from ``AttestationEnrolment``; empty for none.
+    ///   - reason: the app's reason, for the prompt.
+    /// - Returns: the credential to keep, and the response for the relying party.
     /// - Throws: ``DeviceError``.
     public func register(
         _ options: CreationOptions,
@@ -80,7 +81,7 @@ public struct DeviceAuthenticator: Sendable {
         )
     }
 
-    /// Makes a credential whose key has any access control, under a prompt with all that it can say.
+    /// Makes a credential with any access control and all fields of a prompt.
     package func register(
         _ options: CreationOptions,
         access: AccessControl,
@@ -129,10 +130,10 @@ public struct DeviceAuthenticator: Sendable {
     /// Signs in (`authenticatorGetAssertion`, section 6.3.3).
     ///
     /// - Parameters:
-    ///   - options: what the relying party asks for.
-    ///   - credential: whose key signs.
-    ///   - reason: the app's words, for the prompt.
-    /// - Returns: what goes to the relying party.
+    ///   - options: the relying party's options.
+    ///   - credential: the credential whose key signs.
+    ///   - reason: the app's reason, for the prompt.
+    /// - Returns: the response for the relying party.
     /// - Throws: ``DeviceError``.
     public func assert(
         _ options: RequestOptions,
@@ -146,9 +147,10 @@ public struct DeviceAuthenticator: Sendable {
         )
     }
 
-    /// Signs in under a prompt with all that it can say.
+    /// Signs in, with all fields of a prompt.
     ///
-    /// `stating` gives more members of the client data, from what the user showed and whether hardware keeps the key.
+    /// `stating` returns additional members of the client data, from the verified factors and from whether hardware
+    /// holds the key.
     package func assert(
         _ options: RequestOptions,
         by credential: DeviceCredential,
@@ -226,7 +228,7 @@ public struct DeviceAuthenticator: Sendable {
     }
 }
 
-/// Signatures in the form that WebAuthn has them.
+/// Converts signatures to the form that WebAuthn uses.
 enum ECDSASignature {
     /// ECDSA-Sig-Value in DER, from r and s.
     static func der(_ signature: [UInt8]) throws(KeychainError) -> [UInt8] {

@@ -1,17 +1,18 @@
 internal import CBOR
 internal import KeychainModel
 
-/// A credential of this device: what an app keeps of it, such as in an item of the keychain.
+/// A credential of this device, for an app to keep, such as in a keychain item.
 ///
-/// Nothing in it is secret: the key's representation is sealed, and opens for this keybag, this chip and this app alone.
+/// Nothing in it is secret: the key's representation is sealed, and can be used only with this keybag, on this chip and
+/// by this app.
 public struct DeviceCredential: Sendable, Equatable {
     /// The credential's id: 32 random bytes.
     public let id: [UInt8]
-    /// The RP ID it is for.
+    /// The RP ID that the credential is for.
     public let relyingParty: String
-    /// The account it is for.
+    /// The user handle of the account.
     public let userHandle: [UInt8]
-    /// What the keychain makes the key of.
+    /// The sealed form of the key, for the keychain.
     package let representation: [UInt8]
 
     init(id: [UInt8], relyingParty: String, userHandle: [UInt8], representation: [UInt8]) {
@@ -21,7 +22,7 @@ public struct DeviceCredential: Sendable, Equatable {
         self.representation = representation
     }
 
-    /// What to keep: CBOR `[1, id, RP ID, user handle, representation]`.
+    /// The encoded credential: CBOR `[1, id, RP ID, user handle, representation]`.
     public var encoded: [UInt8] {
         CBORValue.array([
             .unsigned(1), .bytes(id), .text(relyingParty), .bytes(userHandle), .bytes(representation),
@@ -29,7 +30,7 @@ public struct DeviceCredential: Sendable, Equatable {
         .encoded()
     }
 
-    /// Reads what ``encoded`` gave.
+    /// Parses an ``encoded`` credential.
     ///
     /// - Throws: ``DeviceError/damaged``.
     public init(parsing bytes: [UInt8]) throws(DeviceError) {
@@ -42,9 +43,9 @@ public struct DeviceCredential: Sendable, Equatable {
     }
 }
 
-/// What a person has to show before a credential's key signs.
+/// How the user is verified before a credential's key signs.
 public enum UserVerification: String, Sendable, CaseIterable {
-    /// A finger of those enrolled now: the key is gone once others are.
+    /// A finger of those enrolled now: the key is invalidated when the enrolled fingers change.
     case finger
     /// The passcode.
     case passcode

@@ -1,45 +1,45 @@
 package import KeychainModel
 
-/// Why a device makes no credential, no assertion or no proof.
+/// Why a device could not make a credential, an assertion or a proof.
 public enum DeviceError: Error, Sendable, Equatable {
-    /// The server's options lack this member, or it has another form than in WebAuthn Level 3.
+    /// A member of the server's options is missing, or is not of the form in WebAuthn Level 3.
     case options(String)
     /// The options are for another relying party than the app's own.
     case otherRelyingParty(String)
-    /// The relying party accepts no signature of ES256, and the keychain makes no others.
+    /// The relying party does not accept ES256, the only algorithm of the keychain.
     case algorithm
-    /// The account has one of the device's credentials already (`InvalidStateError` of section 6.3.2, step 3).
+    /// The account already has a credential of this device (`InvalidStateError` of section 6.3.2, step 3).
     case credentialExists
-    /// The relying party asks for other credentials than this one.
+    /// The relying party does not accept this credential.
     case credentialNotAllowed
-    /// Stored bytes are no credential and no proof key.
+    /// The stored bytes are not a credential or a proof key.
     case damaged
-    /// The keychain refused: its status and cause say why.
+    /// The keychain refused the request; its status and cause say why.
     ///
-    /// A key that is bound to the enrolled fingers is gone once these change: `errSecItemNotFound` with the cause
-    /// `touchstone invalidated`. The device then registers anew.
+    /// A key that is bound to the enrolled fingers is invalidated when these change: `errSecItemNotFound` with
+    /// the cause `touchstone invalidated`. The device must then register again.
     case keychain(KeychainRefusal)
 
-    /// Whether there is no chip that could vouch: keys are kept by software here.
+    /// Whether the machine has no chip for attestations: its keys are in software.
     public var isWithoutChip: Bool { self == .keychain(KeychainError(.unimplemented)) }
 
-    /// The keychain's own error as a device's.
+    /// Wraps an error of the keychain.
     package static func keychain(_ error: KeychainError) -> DeviceError {
         .keychain(KeychainRefusal(error: error))
     }
 }
 
-/// Why the keychain did not do what a device asked for; only ``status`` takes part in `==`.
+/// Why the keychain refused a device's request; `==` compares only ``status``.
 public struct KeychainRefusal: Sendable, Equatable, CustomStringConvertible {
     /// The keychain's own error.
     package let error: KeychainError
 
-    /// What to act on: a status of Security.framework, such as `errSecUserCanceled`.
+    /// The reason to act on: an `OSStatus` of Security.framework, such as `errSecUserCanceled`.
     public var status: Int32 { error.status.rawValue }
 
-    /// What the driver reported, for a log: its name and its code; nil where no driver failed.
+    /// The driver's name and error code, for a log; nil if no driver failed.
     public var cause: String? { error.cause.map { "\($0.domain) \($0.code)" } }
 
-    /// The status, and the cause where there is one.
+    /// The status, and the cause if there is one.
     public var description: String { cause.map { "\(status): \($0)" } ?? "\(status)" }
 }

@@ -4,9 +4,10 @@ package import KeychainClient
 package import KeychainModel
 internal import WebAuthnModel
 
-/// The device's session key: signs DPoP proofs (RFC 9449), so that a refresh token is worth nothing elsewhere.
+/// The device's session key, which signs DPoP proofs (RFC 9449), so that a refresh token cannot be used
+/// elsewhere.
 ///
-/// It demands nothing of the user while the keychain is unlocked, and cannot leave the device.
+/// Using it needs no prompt while the keychain is unlocked; it cannot leave the device.
 public struct ProofKey: Sendable {
     private let keychain: RemoteKeychain
     private let representation: [UInt8]
@@ -17,12 +18,12 @@ public struct ProofKey: Sendable {
     /// - Throws: ``DeviceError/keychain(_:)``.
     public init(reason: String) throws(DeviceError) { try self.init(keychain: .shared, reason: reason) }
 
-    /// Makes a key in another keychain than the user's.
+    /// Makes a key in a keychain other than the user's.
     package init(keychain: RemoteKeychain, reason: String) throws(DeviceError) {
         try self.init(keychain: keychain, asking: DeviceAuthenticator.prompt(reason))
     }
 
-    /// Makes a key, under a prompt of a certain place should the keychain be locked.
+    /// Makes a key; `prompt` is used if the keychain is locked.
     package init(
         keychain: RemoteKeychain,
         asking prompt: PromptFields,
@@ -42,19 +43,19 @@ public struct ProofKey: Sendable {
         }
     }
 
-    /// What to keep: CBOR `[1, representation, public key]`; nothing in it is secret.
+    /// The encoded key: CBOR `[1, representation, public key]`; nothing in it is secret.
     public var encoded: [UInt8] {
         CBORValue.array([.unsigned(1), .bytes(representation), .bytes(publicKey)]).encoded()
     }
 
-    /// Reads what ``encoded`` gave.
+    /// Parses an ``encoded`` key.
     ///
     /// - Throws: ``DeviceError/damaged``.
     public init(parsing bytes: [UInt8]) throws(DeviceError) {
         try self.init(parsing: bytes, keychain: .shared)
     }
 
-    /// Reads it for another keychain than the user's.
+    /// Parses an encoded key for a keychain other than the user's.
     package init(parsing bytes: [UInt8], keychain: RemoteKeychain) throws(DeviceError) {
         guard case .array(let parts)? = try? CBORValue(decoding: bytes), parts.count == 3,
             parts[0] == .unsigned(1), case .bytes(let representation) = parts[1],
@@ -68,11 +69,11 @@ public struct ProofKey: Sendable {
     /// Makes a proof for one request (RFC 9449, section 4.2).
     ///
     /// - Parameters:
-    ///   - method: such as `POST`.
-    ///   - url: the request's, without query and fragment.
+    ///   - method: the HTTP method, such as `POST`.
+    ///   - url: the request's address, without query and fragment.
     ///   - nonce: the server's last `DPoP-Nonce`; nil before the first.
-    ///   - reason: for the prompt, should the keychain be locked.
-    /// - Returns: the header's value.
+    ///   - reason: for the prompt, if the keychain is locked.
+    /// - Returns: the value of the header `DPoP`.
     /// - Throws: ``DeviceError/keychain(_:)``.
     public func proof(
         method: String,
@@ -83,7 +84,7 @@ public struct ProofKey: Sendable {
         try proof(method: method, url: url, nonce: nonce, asking: DeviceAuthenticator.prompt(reason))
     }
 
-    /// Makes a proof, under a prompt of a certain place should the keychain be locked.
+    /// Makes a proof; `prompt` is used if the keychain is locked.
     package func proof(
         method: String,
         url: String,

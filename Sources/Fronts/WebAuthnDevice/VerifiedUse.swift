@@ -3,20 +3,22 @@ internal import KeychainClient
 internal import KeychainModel
 internal import SecretMemory
 
-/// One use of a key by its user: the daemon asked for what the key demands, and told what was shown.
+/// One use of a key: the daemon has verified the user as the key's access control requires, and reported the
+/// factors.
 ///
-/// What was shown counts in a context of its own until ``end()``, so that the key's uses ask for nothing more.
+/// The verification is kept in a context of its own until ``end()``, so that uses of the key need no other
+/// prompt.
 struct VerifiedUse {
     let keychain: RemoteKeychain
     let key: EnclaveKey
     let context: UInt64
     let prompt: PromptFields
-    /// What the daemon says was shown; empty for a key that demands nothing.
+    /// The factors that the daemon verified; empty for a key without constraints.
     let factors: Set<AuthenticationFactor>
-    /// Ends the wait for the user.
+    /// Cancels the wait for the user.
     private let cancellation: Cancellation?
 
-    /// Has the daemon ask the user.
+    /// Asks the user, with a prompt of the daemon.
     init(
         of key: EnclaveKey,
         _ keychain: RemoteKeychain,
@@ -42,7 +44,8 @@ struct VerifiedUse {
         do throws(KeychainError) {
             factors = try keychain.evaluateAccessControl(request, cancellation: cancellation).factors
         } catch {
-            // The fingers are others than before: a key that is bound to those is gone, which reading it says.
+            // The enrolled fingers changed: if the key is bound to the former ones, reading it throws the more
+            // specific error.
             if error.cause == .enrolmentChanged {
                 _ = try keychain.readKey(ReadKey(representation: key.representation, prompt: prompt))
             }
@@ -50,16 +53,17 @@ struct VerifiedUse {
         }
     }
 
-    /// Forgets what was shown.
+    /// Discards the verification.
     func end() { try? keychain.invalidateContext(context) }
 
-    /// Whether a person was verified: for the flag UV.
+    /// Whether the user was verified: for the flag UV.
     var isVerified: Bool { !factors.isEmpty }
 
-    /// The extension `uvm`: by what the person was verified, how the key is kept, and where it is compared
-    /// (FIDO Registry of Predefined Values, sections 3.1 to 3.3; WebAuthn Level 2, section 10.3).
+    /// The extension `uvm`: the method of user verification, the protection of the key, and the protection of
+    /// the matcher (FIDO Registry of Predefined Values, sections 3.1 to 3.3; WebAuthn Level 2, section 10.3).
     ///
-    /// Fingers are compared by fprintd, which does not tell whether in the sensor; passcodes by the daemon.
+    /// Fingers are matched by fprintd, which does not report whether the sensor does it; passcodes by the
+    /// daemon.
     var methods: CBORValue? {
         guard isVerified else { return nil }
         let keyProtection: CBORValue = .unsigned(key.isHardware ? 0x2 : 0x1)
@@ -70,7 +74,7 @@ struct VerifiedUse {
         return .map([CBORPair(.text("uvm"), .array(entries))])
     }
 
-    /// r and s over a digest, 32 bytes each.
+    /// Signs a digest: r and s, 32 bytes each.
     func sign(_ digest: [UInt8]) throws(KeychainError) -> [UInt8] {
         let request = UseKey(
             representation: key.representation,
@@ -81,7 +85,7 @@ struct VerifiedUse {
         return try keychain.useKey(request, cancellation: cancellation).bytes()
     }
 
-    /// What the chip says of the key; nil for a key of software.
+    /// The chip's attestation of the key; nil for a software key.
     func attest(_ qualifyingData: [UInt8]) throws(KeychainError) -> Attestation.Evidence? {
         let request = AttestKey(
             representation: key.representation,
@@ -94,6 +98,6 @@ struct VerifiedUse {
 }
 
 extension SecretBytes {
-    /// A copy: of a signature, or of the secret that goes to the attestation CA, neither of which is secret any more.
+    /// Copies a signature or the secret for the attestation CA; neither needs protected memory.
     consuming func bytes() -> [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
 }

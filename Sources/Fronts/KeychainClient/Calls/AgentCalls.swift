@@ -2,41 +2,41 @@ import CBOR
 package import KeychainModel
 import SecretMemory
 
-/// What the program calls that draws boxes for a daemon of another account.
+/// Requests of the prompt agent, which draws prompts for a daemon of another account.
 ///
-/// None of them is sent twice: the next daemon knows nothing of this one's boxes.
+/// None is sent twice: another daemon knows nothing of this one's prompts.
 extension RemoteKeychain {
-    /// Says where the agent draws; boxes come from now on.
+    /// Registers where the agent draws; the daemon sends prompts from now on.
     ///
-    /// - Throws: ``KeychainError`` `errSecMissingEntitlement` where the daemon does not take this process for an agent,
-    ///   `errSecDuplicateItem` where another agent has that place.
+    /// - Throws: ``KeychainError`` `errSecMissingEntitlement` if the daemon does not accept this process as an agent,
+    ///   `errSecDuplicateItem` if another agent is registered for that place.
     package func registerAgent(_ registration: AgentRegistration) throws(KeychainError) -> AgentAdmission {
         try agentCall(.agentRegister, registration)
     }
 
-    /// Waits for a box.
+    /// Waits for a prompt.
     ///
-    /// - Throws: ``KeychainError`` where the daemon is gone, or `cancellation` ended it.
+    /// - Throws: ``KeychainError`` if the connection to the daemon is lost or `cancellation` ended the wait.
     package func nextBox(cancellation: Cancellation) throws(KeychainError) -> AgentBox {
         try agentCall(.agentNext, EmptyBody(), cancellation)
     }
 
-    /// Says that the box is up, which arms the sensor.
+    /// Reports that the prompt is shown, which arms the sensor.
     package func boxIsShown(_ number: UInt64) throws(KeychainError) {
         let _: EmptyBody = try agentCall(.agentShown, BoxNumber(number))
     }
 
-    /// Says what became of a box.
+    /// Reports the result of a prompt.
     package func boxIsAnswered(_ answer: borrowing AgentAnswer) throws(KeychainError) {
         let _: EmptyBody = try agentCall(.agentAnswer, answer)
     }
 
-    /// Waits until the box is to be taken away, or is over.
+    /// Waits until the prompt must be removed, or has ended.
     package func waitUntilBoxIsUnwanted(_ number: UInt64) throws(KeychainError) {
         let _: EmptyBody = try agentCall(.agentGone, BoxNumber(number))
     }
 
-    /// Has a new secret judged that is being typed into a box.
+    /// Has the daemon judge a new secret while it is being typed.
     package func judge(_ draft: borrowing AgentDraft) throws(KeychainError) -> NewSecretJudge.Verdict {
         let verdict: DraftVerdict = try agentCall(.agentJudge, draft)
         return verdict.verdict

@@ -1,13 +1,13 @@
 public import KeychainModel
 
-/// Whose items there are; for the daemon's own command alone.
+/// The owners of items; only for the `touchstone` command.
 extension RemoteKeychain {
-    /// The groups that hold items, by name.
+    /// The access groups that hold items, by name.
     public func apps() throws(KeychainError) -> [ItemOwner] {
         try call(.listApps, EmptyBody(), reply: AppsReply.self).owners
     }
 
-    /// Moves all items of a group to another, all or none, with the passcode.
+    /// Moves all items of an access group to another one atomically, with the passcode.
     public func move(_ request: MoveItems) throws(KeychainError) -> MoveReply {
         try request.prompt.checkLimits()
         return try call(.moveItems, request, reply: MoveReply.self)

@@ -2,16 +2,16 @@ public import KeychainModel
 import Synchronization
 
 extension RemoteKeychain {
-    /// Begins a look-up on a thread that may not wait, such as one of Swift's pool.
+    /// Starts a look-up on a thread that must not block, such as one of Swift's pool.
     ///
-    /// The daemon answers what asks nobody within microseconds, before another thread would be awake to wait for it. What takes
-    /// longer is waited for where ``BegunCopy/finish(cancellation:)`` is called.
+    /// A reply that needs no prompt arrives within microseconds, before another thread would be awake to wait for it. For a
+    /// later one, ``BegunCopy/finish(cancellation:)`` waits on its caller's thread.
     ///
     /// - Parameters:
-    ///   - request: What is looked up.
-    ///   - time: How long this thread looks for the answer, without sleeping.
-    /// - Returns: the look-up; nil where it could not even be sent without waiting, such as before the first connection.
-    /// - Throws: ``KeychainError`` as ``copy(_:cancellation:)``, for what is not sent.
+    ///   - request: The look-up.
+    ///   - time: How long this thread polls for the reply, without sleeping.
+    /// - Returns: the look-up; nil if it could not be sent without blocking, such as before the first connection.
+    /// - Throws: ``KeychainError`` as ``copy(_:cancellation:)``, for a request that is not sent.
     public func beginCopy(
         _ request: CopyItems,
         lookingFor time: Duration
@@ -29,9 +29,9 @@ extension RemoteKeychain {
     }
 }
 
-/// A look-up that was sent.
+/// A look-up whose request was sent.
 ///
-/// One that is dropped without its results ends at the daemon; that writes to the socket, which may wait.
+/// Releasing it without taking the results cancels the request; that writes to the socket, which may block.
 public final class BegunCopy: Sendable {
     private let keychain: RemoteKeychain
     private let request: CopyItems
@@ -47,17 +47,17 @@ public final class BegunCopy: Sendable {
         self.call = call
     }
 
-    /// Whether all that was found is here: ``finish(cancellation:)`` does not wait then.
+    /// Whether the complete result has arrived: ``finish(cancellation:)`` then does not block.
     public var hasArrived: Bool { call.hasSucceeded }
 
-    /// Whether somebody took its results, or its error.
+    /// Whether ``finish(cancellation:)`` was called.
     public var hasEnded: Bool { hasFinished.load(ordering: .relaxed) }
 
-    /// What was found; called once.
+    /// The result; may be called once.
     ///
-    /// Waits for the daemon, and for room in locked memory.
+    /// Waits for the daemon, and for space in locked memory.
     ///
-    /// - Parameter cancellation: ends the wait.
+    /// - Parameter cancellation: cancels the wait.
     /// - Returns: the items.
     /// - Throws: ``KeychainError`` as ``RemoteKeychain/copy(_:cancellation:)``.
     public func finish(cancellation: Cancellation? = nil) throws(KeychainError) -> ItemResults {
@@ -73,7 +73,7 @@ public final class BegunCopy: Sendable {
                 throw error
             }
         } catch {
-            // Connects anew, as every call does that meets this.
+            // Reconnect, as every call does after this error.
             if error.isOfUntoldProgram {
                 call.retire(from: keychain)
                 return try keychain.copy(request, cancellation: cancellation)

@@ -1,16 +1,17 @@
 import CBOR
 package import KeychainModel
 
-/// Changes of which the daemon tells by itself.
+/// Notifications of changes by the daemon.
 extension RemoteKeychain {
-    /// Tells what changes, until `cancellation` ends it or the daemon goes; blocks meanwhile.
+    /// Reports changes until `cancellation` is cancelled or the daemon exits; blocks meanwhile.
     ///
-    /// Whoever waits here reads for all requests of this connection, so others had better use another one: ``separate()``.
+    /// The waiting thread reads for all requests of this connection, so other requests should use another one:
+    /// ``separate()``.
     ///
     /// - Parameters:
-    ///   - cancellation: Ends it.
-    ///   - tell: Called on this thread, first as soon as changes are heard.
-    /// - Throws: ``KeychainError`` where there is no daemon, or none any more; returns when it was cancelled.
+    ///   - cancellation: Ends the call.
+    ///   - tell: Called on this thread, first as soon as the daemon reports changes.
+    /// - Throws: ``KeychainError`` if the daemon is not running or exits; returns normally when cancelled.
     package func watch(
         cancellation: Cancellation,
         _ tell: @escaping @Sendable (ChangesReply) -> Void
@@ -24,7 +25,7 @@ extension RemoteKeychain {
     }
 }
 
-/// Takes what changed, one reply after the other; the last one says nothing.
+/// Receives the changes, one reply after another; the last reply is empty.
 private final class ChangeSink: ReplySink {
     private let tell: @Sendable (ChangesReply) -> Void
 

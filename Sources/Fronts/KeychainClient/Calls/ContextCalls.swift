@@ -1,15 +1,15 @@
 import CBOR
 public import KeychainModel
 
-/// Contexts: what the user has shown on this connection, by numbers that the app gives.
+/// Contexts: the daemon keeps authentications for this connection, under numbers that the app chooses.
 extension RemoteKeychain {
-    /// Whether a policy could be evaluated now; no prompt.
+    /// Whether a policy can be evaluated now; shows no prompt.
     public func canEvaluatePolicy(_ policy: Int64) throws(KeychainError) -> AuthenticationAvailability {
         try call(.canEvaluatePolicy, CanEvaluatePolicy(policy: policy), reply: AvailabilityReply.self)
             .availability
     }
 
-    /// Asks the user for what a policy demands.
+    /// Asks the user to authenticate as a policy requires.
     public func evaluatePolicy(
         _ request: EvaluatePolicy,
         cancellation: Cancellation? = nil
@@ -18,7 +18,7 @@ extension RemoteKeychain {
         return try call(.evaluatePolicy, request, reply: EvaluationReply.self, cancellation: cancellation)
     }
 
-    /// Asks the user for what an access control demands.
+    /// Asks the user to authenticate as an access control requires.
     public func evaluateAccessControl(
         _ request: EvaluateAccessControl,
         cancellation: Cancellation? = nil
@@ -32,9 +32,9 @@ extension RemoteKeychain {
         )
     }
 
-    /// Ends what is under way in a context; nothing shown in it counts any more.
+    /// Ends evaluations in a context and discards its authentication.
     ///
-    /// Contexts are gone with their connection, so without one there is nothing to do.
+    /// Contexts end with their connection, so without a connection there is nothing to do.
     public func invalidateContext(_ number: UInt64) throws(KeychainError) {
         guard isConnected else { return }
         try call(.invalidateContext, ContextNumber(number), replies: Acknowledgement())

@@ -1,15 +1,15 @@
 import CBOR
 public import KeychainModel
 
-/// Items: add, look up, change, delete.
+/// Requests to add, look up, change and delete items.
 extension RemoteKeychain {
     /// Stores an item.
     ///
-    /// A secret of more than a few KiB wants room before it is put into locked memory: ``LockedRoom``, twice its length where
-    /// it is to be returned.
+    /// For a secret of more than a few KiB, reserve space in ``LockedRoom`` before copying it to locked memory: twice its
+    /// length if it is to be returned.
     ///
-    /// - Returns: what the request's `returns` asks for.
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when its primary key is taken.
+    /// - Returns: the parts in the request's `returns`.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if an item with the same primary key exists.
     public func add(
         _ item: consuming AddItem,
         cancellation: Cancellation? = nil
@@ -22,13 +22,13 @@ extension RemoteKeychain {
         return ItemResults(sink)
     }
 
-    /// Looks items up, asking the user for those that demand it.
+    /// Looks up items, and asks the user if their access control requires it.
     ///
-    /// Where other requests of the process hold the locked memory that the secrets need, it waits for them and asks once
-    /// more, the user too.
+    /// If other requests of the process hold the locked memory that the secrets need, waits for them and repeats the
+    /// request, including its prompt.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is none, with `errSecAllocate` when the secrets
-    ///   have no room in locked memory.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` if there is none, with `errSecAllocate` if locked memory
+    ///   has no space for the secrets.
     public func copy(
         _ request: CopyItems,
         cancellation: Cancellation? = nil
@@ -45,7 +45,7 @@ extension RemoteKeychain {
         return try copyAlone(request, cancellation)
     }
 
-    /// ``copy(_:cancellation:)`` once all the room that a result may take is free.
+    /// ``copy(_:cancellation:)`` after reserving the maximum locked memory of a result.
     func copyAlone(
         _ request: CopyItems,
         _ cancellation: Cancellation?
@@ -56,9 +56,9 @@ extension RemoteKeychain {
         return ItemResults(sink)
     }
 
-    /// Changes all items that match, all or none.
+    /// Changes all items that match, atomically.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of items.
     @discardableResult
     public func update(
         _ request: consuming UpdateItems,
@@ -71,9 +71,9 @@ extension RemoteKeychain {
         return try call(.updateItems, request, reply: CountBody.self, cancellation: cancellation).count
     }
 
-    /// Deletes all items that match, all or none.
+    /// Deletes all items that match, atomically.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of items.
     @discardableResult
     public func delete(
         _ request: DeleteItems,

@@ -2,11 +2,11 @@ import CBOR
 public import KeychainModel
 public import SecretMemory
 
-/// Private keys: make, read, use; they never come here.
+/// Requests to make, read and use private keys, which never leave the daemon.
 extension RemoteKeychain {
     /// Makes a P-256 key.
     ///
-    /// - Returns: its representation, which brings it back on this machine alone, and its public key.
+    /// - Returns: the representation, from which only this machine can restore the key, and the public key.
     /// - Throws: ``KeychainError`` with `errSecParam` for flags without `privateKeyUsage`.
     public func makeKey(
         _ request: MakeKey,
@@ -16,10 +16,11 @@ extension RemoteKeychain {
         return try call(.makeKey, request, reply: KeyReply.self, cancellation: cancellation).key
     }
 
-    /// Reads a representation without using the key.
+    /// Validates a representation without using the key.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` for one that is not authentic or of another program,
-    ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` when its enrolled set is gone.
+    /// - Throws: ``KeychainError`` with `errSecDecode` for a representation that is not authentic or belongs
+    ///   to another program, `errSecItemNotFound` with the cause ``DriverCause/invalidated`` if its set of
+    ///   enrolled fingers changed.
     public func readKey(
         _ request: ReadKey,
         cancellation: Cancellation? = nil
@@ -29,11 +30,11 @@ extension RemoteKeychain {
         return try call(.readKey, request, reply: KeyReply.self, cancellation: cancellation).key
     }
 
-    /// Signs, agrees or decrypts with a key, asking the user where the key demands it.
+    /// Signs, agrees or decrypts with a key, and asks the user if the key's access control requires it.
     ///
     /// - Returns: r and s of 32 bytes each, or the shared secret, 32 bytes.
-    /// - Throws: as ``readKey(_:cancellation:)``, and ``KeychainError`` with `errSecParam` for a digest or a
-    ///   public key that is none.
+    /// - Throws: as ``readKey(_:cancellation:)``, and ``KeychainError`` with `errSecParam` for an invalid
+    ///   digest or public key.
     public func useKey(
         _ request: UseKey,
         cancellation: Cancellation? = nil
@@ -44,9 +45,9 @@ extension RemoteKeychain {
         return try call(.useKey, request, reply: KeyResult.self, cancellation: cancellation).take()
     }
 
-    /// Has hardware vouch for a key, asking the user where signing with it would.
+    /// Makes a hardware attestation of a key, and asks the user if signing with the key would.
     ///
-    /// - Returns: the attestation, without evidence for a key that hardware does not keep.
+    /// - Returns: the attestation, without evidence for a software key.
     public func attestKey(
         _ request: AttestKey,
         cancellation: Cancellation? = nil
@@ -59,16 +60,16 @@ extension RemoteKeychain {
         return try call(.attestKey, request, reply: Attestation.self, cancellation: cancellation)
     }
 
-    /// Who vouches for this machine's keys.
+    /// The identity that attests this machine's keys.
     ///
     /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware.
     public func attestationIdentity() throws(KeychainError) -> AttestationIdentity {
         try call(.attestationIdentity, EmptyBody(), reply: AttestationIdentity.self)
     }
 
-    /// Answers a server's challenge to the attestation key.
+    /// Answers a server's challenge for the attestation key.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` for a challenge to another key or chip.
+    /// - Throws: ``KeychainError`` with `errSecDecode` for a challenge for another key or chip.
     public func activate(_ challenge: ActivationChallenge) throws(KeychainError) -> SecretBytes {
         let longest = ActivationChallenge.longestPart
         guard max(challenge.credential.count, challenge.encryptedSecret.count) <= longest else {

@@ -1,30 +1,30 @@
 import CBOR
 public import KeychainModel
 
-/// The keybag: its state, its passcode.
+/// Requests about the keybag: its state and its passcode.
 extension RemoteKeychain {
-    /// Where everything stands; no prompt.
+    /// The state of keybag, sensor and hardware; shows no prompt.
     ///
-    /// With `origin`, where a prompt would be, the fault that it would have there is told as well; without, what would
-    /// fail anywhere.
+    /// With `origin`, includes the fault that a prompt would have there; without it, only faults that would occur
+    /// anywhere.
     public func status(promptsAt origin: PromptOrigin? = nil) throws(KeychainError) -> StatusReply {
         guard let origin else { return try call(.status, EmptyBody(), reply: StatusReply.self) }
         return try call(.status, PromptFields(origin: origin), reply: StatusReply.self)
     }
 
-    /// Reads the whole store and reports what is not authentic; no prompt.
+    /// Checks the whole store and reports what is not authentic; shows no prompt.
     ///
-    /// `progress` is called on any thread, from the second second on.
+    /// `progress` is called on any thread, after the first second.
     public func check(
         progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(KeychainError) -> StoreReport {
         try call(.check, EmptyBody(), reply: CheckReply.self, progress: progress).report
     }
 
-    /// Asks for the passcode and looks for items that are not as they were left; with `accepting`, makes what is good the
-    /// present state.
+    /// Asks for the passcode and finds items that were tampered with; with `accepting`, makes the intact items the
+    /// current state.
     ///
-    /// `progress` is called on any thread, from the second second on.
+    /// `progress` is called on any thread, after the first second.
     public func repair(
         _ prompt: PromptFields,
         accepting: Bool,
@@ -42,9 +42,9 @@ extension RemoteKeychain {
         ).repair
     }
 
-    /// Makes the keybag: asks for a new passcode and shows the recovery code.
+    /// Creates the keybag: asks for a new passcode and shows the recovery code.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is a keybag.
     public func setUp(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
         try prompted(.setUp, prompt, cancellation)
     }
@@ -66,16 +66,17 @@ extension RemoteKeychain {
         try prompted(.recover, prompt, cancellation)
     }
 
-    /// Asks for the passcode and moves the keybag to the best seal that this machine has.
+    /// Asks for the passcode and reseals the keybag with the best protection of this machine.
     ///
-    /// - Throws: ``KeychainError`` with `errSecParam` when it has that seal already.
+    /// - Throws: ``KeychainError`` with `errSecParam` if it already has that protection.
     public func migrate(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
         try prompted(.migrate, prompt, cancellation)
     }
 
-    /// Shows a code for the TPM's lockout, has it typed back, and sets it.
+    /// Shows a code for the TPM's lockout authorisation, asks the user to type it, and sets it.
     ///
-    /// - Throws: ``KeychainError`` with `errSecParam` without a TPM, or when its lockout has an owner already.
+    /// - Throws: ``KeychainError`` with `errSecParam` without a TPM, or if its lockout authorisation is
+    ///   already set.
     public func protectLockout(
         _ prompt: PromptFields,
         cancellation: Cancellation? = nil
@@ -83,7 +84,7 @@ extension RemoteKeychain {
         try prompted(.protectLockout, prompt, cancellation)
     }
 
-    /// Locks the keybag and forgets what was shown.
+    /// Locks the keybag and discards all authentications.
     public func lock() throws(KeychainError) {
         try call(.lock, EmptyBody(), replies: Acknowledgement())
     }

@@ -1,19 +1,20 @@
 import CBOR
 public import KeychainModel
 
-/// Moving a keychain: out as a sealed export, in on another machine.
+/// Requests to move a keychain: a sealed export here, an import on another machine.
 extension RemoteKeychain {
-    /// Asks for the recovery code and hands over an export, part after part.
+    /// Asks for the recovery code and delivers an export in parts.
     ///
     /// - Parameters:
-    ///   - prompt: how to prompt.
-    ///   - cancellation: ends it from another thread.
-    ///   - progress: how many items of how many are sealed, before the first bytes; called on any thread, from the
-    ///     second second on.
-    ///   - write: takes the next bytes, and how many there are in all; called on any thread. What it throws ends
-    ///     the export.
-    /// - Returns: what is in the export, and what is not. Without it the bytes are no whole export.
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code, and what `write` throws.
+    ///   - prompt: the prompt's fields.
+    ///   - cancellation: cancels the request from another thread.
+    ///   - progress: the number of sealed items and of all, before the first bytes; called on any thread, after
+    ///     the first second.
+    ///   - write: gets the next bytes and the total number of bytes; called on any thread. An error that it throws
+    ///     ends the export.
+    /// - Returns: what the export contains and what it omits. Without a report the bytes are not a complete
+    ///   export.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code, and the errors of `write`.
     public func exportKeychain(
         _ prompt: PromptFields,
         cancellation: Cancellation? = nil,
@@ -27,20 +28,20 @@ extension RemoteKeychain {
         return report
     }
 
-    /// Hands the daemon the next part of an export; offset 0 starts anew.
+    /// Sends the next part of an export to the daemon; offset 0 starts anew.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is a keychain already, `errSecParam` when the
-    ///   parts before are not there.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is already a keychain, `errSecParam` if earlier
+    ///   parts are missing.
     public func sendImport(_ part: ImportPart) throws(KeychainError) {
         guard part.octets.count <= MigrationLimits.partOctets else { throw KeychainError(.dataTooLarge) }
         try call(.sendImport, part, replies: Acknowledgement())
     }
 
-    /// Asks for the recovery code of what was sent, and for a new passcode, and makes the keychain.
+    /// Asks for the recovery code of the sent export and for a new passcode, and creates the keychain.
     ///
-    /// `progress` is called on any thread, from the second second on; the export is read twice.
+    /// `progress` is called on any thread, after the first second; the export is read twice.
     ///
-    /// - Returns: how many items it has.
+    /// - Returns: the number of items.
     public func importKeychain(
         _ prompt: PromptFields,
         cancellation: Cancellation? = nil,
@@ -57,7 +58,7 @@ extension RemoteKeychain {
     }
 }
 
-/// Takes the parts of an export as they come.
+/// Receives the parts of an export.
 private final class ExportSink: ReplySink, @unchecked Sendable {  // the connection orders all access
     private let progress: @Sendable (Int, Int) -> Void
     private let write: @Sendable ([UInt8], Int) throws(KeychainError) -> Void

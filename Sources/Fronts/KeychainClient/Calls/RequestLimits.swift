@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// What the daemon would close the connection for is refused here, by the status that an app expects.
+/// Rejects requests for which the daemon would close the connection, with the status that an app expects.
 extension PromptFields {
     func checkLimits() throws(KeychainError) {
         try Self.check(origin.terminal)

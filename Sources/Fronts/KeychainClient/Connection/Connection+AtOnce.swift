@@ -2,12 +2,12 @@ import Glibc
 import KeychainModel
 import Synchronization
 
-/// Requests of threads that may not wait, such as those of Swift's pool: what is answered within a moment is taken there, by looking
-/// for it again and again, and the rest is waited for elsewhere.
+/// Requests of threads that must not block, such as those of Swift's pool: the thread polls for the reply for a short time; for a
+/// later reply, another thread waits.
 extension Connection {
-    /// Sends a request, unless that means to wait, and looks for its replies until `deadline`.
+    /// Sends a request if that does not block, and polls for its replies until `deadline`.
     ///
-    /// - Returns: nil where nothing was sent.
+    /// - Returns: nil if nothing was sent.
     func begin<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -34,10 +34,10 @@ extension Connection {
         }
     }
 
-    /// Gives the place of a request back.
+    /// Releases a request's place in flight.
     fileprivate func leave() { monitor.change { $0.inFlight -= 1 } }
 
-    /// Has the daemon end a request that nobody waits for any more; its replies are dropped.
+    /// Cancels a request without a waiting thread; drops its replies.
     ///
     /// Writes to the socket, which may block.
     fileprivate func abandon(_ call: Call) {
@@ -49,16 +49,16 @@ extension Connection {
         if isUnderWay { cancel(call.id) }
     }
 
-    /// What a thread that looks for a reply does next.
+    /// The next step of a thread that polls for a reply.
     private enum Look: ~Copyable {
-        /// The request is over, or can have no reply any more.
+        /// The request has ended, or cannot get another reply.
         case over
-        /// Another thread reads.
+        /// Another thread is reading.
         case pass
         case read(FrameReceiver)
     }
 
-    /// Reads what arrives until a request is over, or leaves that to the thread that reads; without waiting, until the deadline.
+    /// Reads until a request has ended, unless another thread is reading; polls without blocking, until the deadline.
     private func look(for call: Call, until deadline: ContinuousClock.Instant) {
         let pause = Pause(until: deadline)
         repeat {
@@ -76,7 +76,7 @@ extension Connection {
         } while pause.isTaken()
     }
 
-    /// - Returns: whether it is worth to look again.
+    /// - Returns: whether to poll again.
     private func read(_ lent: consuming FrameReceiver, until call: Call, _ pause: Pause) -> Bool {
         var receiver = lent
         var isTimeLeft = true
@@ -89,7 +89,7 @@ extension Connection {
                 }
             }
         } catch WireError.noLockedMemory {
-            // Who may wait for some tries again.
+            // A thread that may wait for locked memory tries again.
             isTimeLeft = false
         } catch {
             fail(error)
@@ -99,10 +99,11 @@ extension Connection {
     }
 }
 
-/// The time between two looks of a thread that may not sleep.
+/// The pause between two polls of a thread that must not sleep.
 private struct Pause {
     private let deadline: ContinuousClock.Instant
-    /// From when on others get the processor in between: before, the daemon is about to answer on another one.
+    /// When to start yielding the processor; before that, the daemon is probably about to reply from another
+    /// processor.
     private let politeness: ContinuousClock.Instant
 
     init(until deadline: ContinuousClock.Instant) {
@@ -119,7 +120,7 @@ private struct Pause {
     }
 }
 
-/// A request that was sent, and may not be answered yet.
+/// A request that was sent and may still be unanswered.
 final class BegunCall: Sendable {
     private let connection: Connection
     private let call: Connection.Call
@@ -130,16 +131,16 @@ final class BegunCall: Sendable {
         self.call = call
     }
 
-    /// Whether all replies are in, and tell of success: ``finish(_:)`` does not wait then.
+    /// Whether all replies have arrived and report success: ``finish(_:)`` then does not block.
     var hasSucceeded: Bool { connection.hasSucceeded(call) }
 
     /// Has the next request of a keychain connect anew.
     func retire(from keychain: RemoteKeychain) { keychain.retire(connection) }
 
-    /// Waits until the last reply is in; called once.
+    /// Waits for the last reply; may be called once.
     func finish(_ cancellation: Cancellation?) throws(KeychainError) {
         hasFinished.store(true, ordering: .relaxed)
-        // Given back here: what follows in the same call needs a place too.
+        // Release the place here: later requests of the same call need one too.
         defer { connection.leave() }
         try connection.finish(call, cancellation)
     }

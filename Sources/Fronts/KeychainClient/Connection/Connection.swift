@@ -3,15 +3,16 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// One connection to the daemon, shared by as many threads as like to.
+/// A connection to the daemon, shared by any number of threads.
 ///
-/// There is no thread of its own: a thread that waits for its reply and finds nobody reading reads, and hands
-/// the replies of others to them; when its own has come, the next one in line takes over.
+/// It has no thread of its own: a thread that waits for its reply reads the socket if no other thread does,
+/// and delivers other threads' replies to them; once its own reply has arrived, another waiting thread takes
+/// over.
 final class Connection: Sendable {
-    /// The most requests under way; the daemon allows 32, and cancelling needs room too.
+    /// The maximum number of requests in flight; the daemon allows 32, and cancelling needs places too.
     static let mostInFlight = 24
-    /// The most under way with which another one is begun by a thread that does not wait for its place: those that wait always
-    /// have the others.
+    /// The maximum number of requests in flight at which a thread that does not wait for its place may send another: the rest
+    /// is reserved for threads that wait.
     static let mostBegun = mostInFlight / 2
     private static let helloID: UInt64 = 1
 
@@ -19,11 +20,11 @@ final class Connection: Sendable {
         /// Nil while a thread reads.
         var receiver: FrameReceiver?
         var calls: [UInt64: Call] = [:]
-        /// Why the connection is of no use any more.
+        /// The error that ended the connection.
         var failure: KeychainError?
         var inFlight = 0
 
-        /// Asked for each call, and so without a copy of the error.
+        /// Checked for each call, so it avoids copying the error.
         var hasFailed: Bool {
             if case .some = failure { true } else { false }
         }
@@ -48,7 +49,7 @@ final class Connection: Sendable {
                 if isOver { calls[call.id] = nil }
                 return
             }
-            // What was given up stays given up, whatever comes after.
+            // Keep the outcome of a request that was given up, whatever replies follow.
             if call.outcome == nil { call.outcome = outcome }
             call.isOver = isOver
         }
@@ -72,10 +73,10 @@ final class Connection: Sendable {
     /// A request that was sent.
     final class Call: @unchecked Sendable {  // what changes of it is the monitor's
         let id: UInt64
-        /// Nil when nobody waits: what comes is dropped.
+        /// Nil if no thread waits: replies are dropped.
         var sink: (any ReplySink)?
         var outcome: Result<Void, KeychainError>?
-        /// Whether the last reply is in.
+        /// Whether the last reply has arrived.
         var isOver = false
 
         init(id: UInt64, sink: (any ReplySink)?) {
@@ -84,24 +85,24 @@ final class Connection: Sendable {
         }
     }
 
-    /// What a waiting thread does next.
+    /// The next step of a waiting thread.
     enum Turn: ~Copyable {
         case ended(Result<Void, KeychainError>)
-        /// More replies are on the way, and nobody wants them.
+        /// The call has failed; its remaining replies are dropped.
         case givenUp(KeychainError)
         case read(FrameReceiver)
     }
 
     let socket: DaemonSocket
-    /// One byte that is 1 in this process, and 0 in a forked child as all locked memory is.
+    /// One byte that is 1 in this process and 0 in a forked child, where locked memory is zeroed.
     private let ownMark: SecretBytes
     let monitor: Monitor<State>
-    /// The last id sent; held while a frame is written, because ids must grow on the wire.
+    /// The last id sent; locked while a frame is written, because ids must increase on the wire.
     private let lastID: Guarded<UInt64>
 
-    /// Greets the daemon at the other end of `socket`; does not wait for its answer.
+    /// Sends the greeting to the daemon connected to `socket`; does not wait for its reply.
     ///
-    /// - Throws: ``DaemonAbsence`` when the daemon ended before it said anything, ``KeychainError``, ``SecretMemoryError``.
+    /// - Throws: ``DaemonAbsence`` if the daemon exited before its greeting, ``KeychainError``, ``SecretMemoryError``.
     init(_ socket: consuming DaemonSocket) throws {
         ownMark = try SecretBytes(lockedCount: 1) { $0[0] = 1 }
         var receiver = FrameReceiver()
@@ -114,18 +115,20 @@ final class Connection: Sendable {
         }
     }
 
-    /// Whether this connection can take another request, as far as is known: it is this process's own, and whole.
+    /// Whether this connection is expected to take another request: this process opened it, and it has not
+    /// failed.
     var isUsable: Bool { isOwn && monitor.inspect { !$0.hasFailed } }
 
     /// Whether the daemon has closed its end.
     var isHungUp: Bool { socket.isHungUp }
 
-    /// A child must not speak on its parent's connection.
+    /// Whether this process opened the connection: a forked child must not use its parent's.
     private var isOwn: Bool { ownMark.withOctets { $0[0] == 1 } }
 
-    /// Sends a request and waits until its last reply is in.
+    /// Sends a request and waits for its last reply.
     ///
-    /// - Returns: false when the daemon had hung up before it had all of the request, which it knows nothing of.
+    /// - Returns: false if the daemon closed the connection before it received the complete request, so that it
+    ///   did not process it.
     func call<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -143,21 +146,21 @@ final class Connection: Sendable {
         return true
     }
 
-    /// Waits until the last reply to a request that was sent is in.
+    /// Waits for the last reply to a sent request.
     func finish(_ call: Call, _ cancellation: Cancellation?) throws(KeychainError) {
         cancellation?.attach(self, id: call.id)
         defer { cancellation?.detach(self, id: call.id) }
         try wait(for: call).get()
     }
 
-    /// Asks the daemon to end a request; that request's own thread gets the answer.
+    /// Asks the daemon to cancel a request; the request's own thread gets the reply.
     func cancel(_ id: UInt64) {
         guard isOwn else { return }
-        // A connection that is gone has ended the request by itself.
+        // If the connection was lost, the request has already ended.
         _ = try? post(.cancel, CancelRequest(id: id), to: nil)
     }
 
-    /// - Returns: nil when the daemon had hung up.
+    /// - Returns: nil if the daemon closed the connection.
     private func post<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -168,9 +171,9 @@ final class Connection: Sendable {
         }
     }
 
-    /// ``post(_:_:to:)`` for a thread that may not wait.
+    /// ``post(_:_:to:)`` for a thread that must not block.
     ///
-    /// - Returns: nil where it would have to, too, and nothing was sent.
+    /// - Returns: nil also if it would block; nothing was sent.
     func postAtOnce<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
@@ -200,7 +203,7 @@ final class Connection: Sendable {
         let call = Call(id: id, sink: sink)
         try monitor.change { state throws(KeychainError) in
             if let failure = state.failure { throw failure }
-            // Where another thread reads, it has made room.
+            // If another thread is reading, it has already prepared the receiver.
             try state.prepareReceiver()
             state.calls[id] = call
         }
@@ -216,7 +219,7 @@ final class Connection: Sendable {
                 state.calls[id] = nil
                 state.fail(failure)
             }
-            // Whoever reads shall notice too.
+            // Wake the reading thread too.
             socket.shutDown()
             if error == .system(errno: EPIPE) { return nil }
             throw failure
@@ -241,11 +244,12 @@ final class Connection: Sendable {
         }
     }
 
-    /// Reads and hands out until `call` has its outcome, then leaves the receiver to the next in line.
+    /// Reads and delivers replies until `call` has its outcome, then returns the receiver for the next
+    /// thread.
     private func read(_ lent: consuming FrameReceiver, until call: Call) {
         var receiver = lent
         do {
-            // A thread that may not wait for locked memory may have left whole frames.
+            // A polling thread, which must not wait for locked memory, may have left complete frames.
             while let message = try socket.next(&receiver) { try handOut(message) }
             while !isOver(call) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
@@ -257,28 +261,28 @@ final class Connection: Sendable {
         giveBack(receiver)
     }
 
-    /// Whether a request has its outcome, or can have none any more.
+    /// Whether a request has its outcome or can no longer get one.
     func isOver(_ call: Call) -> Bool { monitor.inspect { $0.hasFailed || call.outcome != nil } }
 
-    /// Nothing can be read any more.
+    /// Ends the connection after an error.
     func fail(_ error: any Error) {
         let failure = KeychainError.broken(by: error)
         monitor.change { $0.fail(failure) }
         socket.shutDown()
     }
 
-    /// Leaves the receiver to the next in line.
+    /// Returns the receiver for the next thread that reads.
     func giveBack(_ lent: consuming FrameReceiver) {
         var receiver: FrameReceiver? = lent
         monitor.change { $0.receiver = receiver.take() }
     }
 
-    /// Gives one reply to the request it belongs to.
+    /// Delivers a reply to its request.
     func handOut(_ message: consuming ReceivedMessage) throws {
-        // The body of a success is read once, by the sink that wants it.
+        // The body of a successful reply is decoded once, by its sink.
         let (head, bodyStart) = try message.readBeginning { (try ReplyHead(from: &$0), $0.offset) }
         let failure = head.status == .success ? nil : try message.failure()
-        // Id 0 speaks of the connection itself, and the greeting came before.
+        // Id 0 refers to the connection itself; its greeting was read before.
         if head.id == 0 { throw failure ?? WireError.malformed }
         let (call, sink) = monitor.inspect { state in
             let call = state.calls[head.id]
@@ -287,7 +291,7 @@ final class Connection: Sendable {
         guard let call, failure == nil || !head.more else { throw WireError.malformed }
         var outcome: Result<Void, KeychainError>? = head.more ? nil : .success(())
         if let failure {
-            // Where hello was refused, nothing else will be answered.
+            // If `hello` was refused, no other request will be answered.
             if head.id == Self.helloID { throw failure }
             outcome = .failure(failure)
         } else {

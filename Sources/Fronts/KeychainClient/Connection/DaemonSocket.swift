@@ -4,11 +4,11 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// Which daemon a client talks to.
+/// The daemon that a client connects to.
 enum DaemonPlace: Sendable {
-    /// The user's own, which a client may start.
+    /// The user's own daemon, which a client may start.
     case perUser(Layout)
-    /// The one under an account of its own, which the service manager starts.
+    /// The daemon with an account of its own, which the service manager starts.
     case system(SystemMode)
 
     var layout: Layout {
@@ -19,17 +19,17 @@ enum DaemonPlace: Sendable {
     }
 }
 
-/// A connected socket whose other end is this user's daemon, or root's.
+/// A connected socket whose peer is this user's daemon or the system's.
 struct DaemonSocket: ~Copyable, Sendable {
-    /// How long a daemon may take to greet, and to make room for what is sent.
+    /// The timeout for the daemon's greeting, and for space in the socket's send buffer.
     static let patience: Duration = .seconds(10)
 
     private let descriptor: CInt
 
-    /// Connects; the directory and the peer must be this user's, in system mode root's and root's or the account's.
+    /// Connects, and checks the owners of directory and peer: this user; in system mode root for the directory, and
+    /// root or the daemon's account for the peer.
     ///
-    /// - Throws: ``DaemonAbsence`` when there is nobody to connect to, ``KeychainError`` when there is
-    ///   somebody else.
+    /// - Throws: ``DaemonAbsence`` if no daemon is listening, ``KeychainError`` if the owner is another one.
     init(_ place: DaemonPlace) throws {
         switch place {
         case .perUser(let layout): try Self.checkDirectory(layout.runtimeDirectory)
@@ -47,10 +47,10 @@ struct DaemonSocket: ~Copyable, Sendable {
 
     deinit { close(descriptor) }
 
-    /// Waits for the daemon's first words.
+    /// Waits for the daemon's greeting.
     ///
-    /// - Throws: ``DaemonAbsence`` when it ended with our connection still waiting, ``KeychainError``: what the daemon
-    ///   said instead, or that it said nothing.
+    /// - Throws: ``DaemonAbsence`` if the daemon exited before it accepted the connection, ``KeychainError``: the
+    ///   daemon's error reply, or its silence.
     borrowing func greeting(_ receiver: inout FrameReceiver) throws -> Greeting {
         do {
             let deadline = ContinuousClock.now + Self.patience
@@ -74,7 +74,7 @@ struct DaemonSocket: ~Copyable, Sendable {
         }
     }
 
-    /// A listener that goes resets the connections it did not accept.
+    /// A listener that closes resets the connections that it did not accept.
     private borrowing func isClosed(reading receiver: inout FrameReceiver) throws(WireError) -> Bool {
         do throws(WireError) {
             return try receiver.receive(from: descriptor) == .closed
@@ -92,15 +92,15 @@ struct DaemonSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends one message whole; false where there is no room for it, it is not to wait for some, and nothing was sent.
+    /// Sends a complete message; returns false if the send buffer is full and `waits` is false: nothing was sent then.
     borrowing func send(_ message: borrowing SecretBuffer, waits: Bool) throws(WireError) -> Bool {
         guard waits else { return try Frame.sendAtOnce(message, to: descriptor) }
-        // Full for as long as `SO_SNDTIMEO`: the daemon does not read any more.
+        // The send buffer was full for `SO_SNDTIMEO`: the daemon does not read any more.
         try Frame.send(message, to: descriptor) { () throws(WireError) in throw .system(errno: ETIMEDOUT) }
         return true
     }
 
-    /// Reads once, waiting as long as it takes; false when the daemon hung up.
+    /// Reads once and blocks until there is data; returns false if the daemon closed the connection.
     borrowing func receive(into receiver: inout FrameReceiver) throws(WireError) -> Bool {
         try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in
             try receiver.receive(from: descriptor)
@@ -108,21 +108,21 @@ struct DaemonSocket: ~Copyable, Sendable {
             != .closed
     }
 
-    /// Reads once what is there.
+    /// Reads available data once, without blocking.
     borrowing func receiveAtOnce(into receiver: inout FrameReceiver) throws(WireError)
         -> FrameReceiver.Progress
     {
         try receiver.receive(from: descriptor, waits: false)
     }
 
-    /// Takes the next whole frame, if it has arrived.
+    /// The next complete frame, if it has arrived.
     borrowing func next(_ receiver: inout FrameReceiver) throws(WireError) -> ReceivedMessage? {
         try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in try receiver.next() }
     }
 
-    /// Tries again while no memory can be locked, which the app or another connection of its may let go of.
+    /// Retries while no memory can be locked, because the app or another connection may release some.
     ///
-    /// All requests of the connection wait for its reader, and so it does not wait for long.
+    /// All requests of the connection depend on the reading thread, so it retries only for a short time.
     private static func withLockedMemory<R: ~Copyable>(
         unlessGone descriptor: CInt,
         _ body: () throws(WireError) -> R
@@ -143,16 +143,16 @@ struct DaemonSocket: ~Copyable, Sendable {
 
     /// Whether the daemon has closed its end.
     var isHungUp: Bool {
-        // POLLHUP and POLLERR come unasked (poll(2)), also while there is something left to read.
+        // POLLHUP and POLLERR are always reported (poll(2)), even while there is unread data.
         var entry = pollfd(fd: descriptor, events: 0, revents: 0)
         return unsafe poll(&entry, 1, 0) > 0
     }
 
-    /// Ends the connection for all threads, also one that is reading; the descriptor stays reserved.
+    /// Ends the connection for all threads, including one that is reading; the descriptor stays open.
     borrowing func shutDown() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }
 
-/// Nobody listens: a daemon may be started.
+/// No daemon is listening: one may be started.
 struct DaemonAbsence: Error {}
 
 extension DaemonSocket {

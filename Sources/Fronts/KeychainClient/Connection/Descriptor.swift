@@ -1,8 +1,8 @@
 import Glibc
 
-/// Waiting on a descriptor.
+/// Waits for events on a descriptor.
 enum Descriptor {
-    /// Waits until there is something to read; false when there is nothing by the deadline.
+    /// Waits until the descriptor is readable; returns false at the deadline.
     static func isReadable(_ descriptor: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while true {

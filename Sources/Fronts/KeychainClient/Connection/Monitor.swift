@@ -1,21 +1,21 @@
 import Glibc
 
-/// State that threads share, with a way to sleep until it is as wanted.
+/// State shared by threads, with a condition to wait for.
 ///
-/// A mutex alone has no condition to wait for; this is the POSIX pair.
+/// A Swift mutex has no condition variable; this is the POSIX pair.
 @safe
 final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is touched under `mutex` alone
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private let state: UnsafeMutablePointer<State>
 
-    /// Starts with `initial`.
+    /// Makes a monitor with an initial state.
     init(_ initial: consuming State) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe changed = .allocate(capacity: 1)
         unsafe state = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
-        // Deadlines are of the monotonic clock.
+        // Deadlines use the monotonic clock.
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -33,7 +33,7 @@ final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is to
         unsafe mutex.deallocate()
     }
 
-    /// Changes the state and wakes those who wait for a change.
+    /// Changes the state and wakes waiting threads.
     func change<R: ~Copyable, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
         unsafe pthread_mutex_lock(mutex)
         defer {
@@ -43,14 +43,14 @@ final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is to
         return try unsafe body(&state.pointee)
     }
 
-    /// Looks at the state.
+    /// Reads the state.
     func inspect<R>(_ body: (borrowing State) -> R) -> R {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         return unsafe body(state.pointee)
     }
 
-    /// Asks `body` again after each change until it has an answer.
+    /// Calls `body` again after each change until it returns a value.
     func wait<R: ~Copyable>(for body: (inout State) -> R?) -> R {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -60,7 +60,8 @@ final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is to
         }
     }
 
-    /// ``wait(for:)`` until a deadline, or until `isCancelled`, which is asked ten times a second; nil then.
+    /// ``wait(for:)`` with a deadline, and until `isCancelled`, which is polled ten times a second; returns
+    /// nil then.
     func wait<R: ~Copyable>(
         until deadline: ContinuousClock.Instant,
         unless isCancelled: () -> Bool,

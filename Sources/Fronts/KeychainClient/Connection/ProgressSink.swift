@@ -1,7 +1,7 @@
 import CBOR
 import KeychainModel
 
-/// Takes one reply with a body of a known type, and before it replies that tell how far the request is.
+/// Receives progress replies, and then one reply with a body of a known type.
 final class ProgressSink<Body: WireBody & Sendable>:
     ReplySink, @unchecked Sendable  // One thread writes, another reads after the connection's monitor.
 {
@@ -27,7 +27,7 @@ final class ProgressSink<Body: WireBody & Sendable>:
 }
 
 extension RemoteKeychain {
-    /// Sends a request that may take long and returns its last reply.
+    /// Sends a request with progress replies and returns its last reply.
     func call<Body: WireBody, Reply: WireBody & Sendable>(
         _ method: Method,
         _ body: Body,

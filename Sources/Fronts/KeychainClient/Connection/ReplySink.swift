@@ -1,23 +1,23 @@
 import CBOR
 import KeychainModel
 
-/// Takes the replies to one request, on whichever thread happens to read the socket.
+/// Receives the replies to one request, on whichever thread reads the socket.
 ///
-/// The connection hands over one reply after the other and tells the waiting thread once the last one is in.
+/// The connection delivers one reply after another and wakes the waiting thread after the last one.
 protocol ReplySink: AnyObject, Sendable {
-    /// Takes the body of a reply that reports success, which is the rest of the message from `start` on.
+    /// Receives the body of a successful reply, which is the rest of the message from `start` on.
     ///
-    /// - Throws: ``KeychainError`` to give the request up, anything else for a body that cannot be read.
+    /// - Throws: ``KeychainError`` to give up the request, any other error for a malformed body.
     func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws
 }
 
-/// Takes one reply with a body of a known type.
+/// Receives one reply with a body of a known type.
 final class SingleReply<Body: WireBody & Sendable & ~Copyable>:
     ReplySink, @unchecked Sendable  // One thread writes, another reads after the connection's monitor.
 {
     private var body: Body?
 
-    /// The body, for the first one who asks.
+    /// The body, for the first call; nil afterwards.
     func take() -> Body? { body.take() }
 
     func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
@@ -26,7 +26,7 @@ final class SingleReply<Body: WireBody & Sendable & ~Copyable>:
     }
 }
 
-/// Takes replies whose bodies nobody wants; they must be whole all the same.
+/// Receives replies whose bodies are ignored, but must be well-formed.
 final class Acknowledgement: ReplySink {
     static let shared = Acknowledgement()
 
@@ -36,7 +36,7 @@ final class Acknowledgement: ReplySink {
 }
 
 extension ReceivedMessage {
-    /// What a reply that reports no success says.
+    /// The error in an unsuccessful reply.
     borrowing func failure() throws -> KeychainError {
         try read { reader in
             let head = try ReplyHead(from: &reader)

@@ -1,11 +1,11 @@
 import KeychainModel
 
-/// The environment a daemon is started with: enough to find the same places, and nothing else.
+/// The environment that a daemon is started with: enough to find the same layout, and nothing else.
 enum DaemonEnvironment {
-    /// Programs that the daemon runs are found here, whatever the app's own `PATH` says.
+    /// The search path for programs that the daemon runs; the app's own `PATH` is ignored.
     static let path = "/usr/local/bin:/usr/bin:/bin"
 
-    /// The variables by which a daemon finds `layout`; nil when no variables describe it.
+    /// The variables with which a daemon finds `layout`; nil if no variables describe it.
     static func variables(for layout: Layout) -> [String: String]? {
         var variables: [String: String] = [:]
         if let home = parent(of: layout.runtimeDirectory, named: "run"),
@@ -21,7 +21,7 @@ enum DaemonEnvironment {
             )
             variables["XDG_RUNTIME_DIR"] = parent(of: layout.runtimeDirectory, named: "touchstone")
         }
-        // Without a runtime directory both sides look for `/run/user/UID`, and find the same.
+        // Without a runtime directory, client and daemon both look for `/run/user/UID` and find the same one.
         let isFallback = layout.runtimeDirectory == layout.fallbackRuntimeDirectory
         let found = Layout(
             variable: { variables[$0] },

@@ -1,23 +1,23 @@
 import CLinux
 import Glibc
 
-/// Which program is started when no daemon listens.
+/// The program to start if no daemon is listening.
 public enum DaemonLocation: Sendable, Equatable {
-    /// `TOUCHSTONE_DAEMON`, if nobody but this user and root can have put another program there, or else `touchstoned`
-    /// beside this program, in the `libexec` directories, or beside the commands of the system.
+    /// `TOUCHSTONE_DAEMON`, if only this user and root can have replaced that program, or else `touchstoned` beside
+    /// this program, in the `libexec` directories, or in the system's `bin` directories.
     case automatic
     /// This program.
     case program(String)
     /// None: a daemon must be running.
     case none
 
-    /// The program's name in directories.
+    /// The file name of the program in directories.
     static let name = "touchstoned"
     private static let directories = [
         "/usr/libexec/touchstone", "/usr/local/libexec/touchstone", "/usr/bin", "/usr/local/bin",
     ]
 
-    /// The program's path; nil when there is none to start.
+    /// The program's path; nil if there is none to start.
     func path() -> String? {
         switch self {
         case .none: nil
@@ -26,7 +26,7 @@ public enum DaemonLocation: Sendable, Equatable {
         }
     }
 
-    /// The path of `TOUCHSTONE_DAEMON`, where that is what is started and others may write to it.
+    /// The path in `TOUCHSTONE_DAEMON`, if it would be started but other users can write to it.
     var unsafePath: String? {
         guard self == .automatic, let path = ProcessEnvironment.variable("TOUCHSTONE_DAEMON"),
             Self.isProgram(path), !ProgramOwnership.isOurs(path)
@@ -35,7 +35,7 @@ public enum DaemonLocation: Sendable, Equatable {
     }
 
     private static func found() -> String? {
-        // A variable that names no program is a mistake to be told, not a reason to start another one.
+        // A variable without a valid program is an error to report, not a reason to start another program.
         if let path = ProcessEnvironment.variable("TOUCHSTONE_DAEMON") {
             return isProgram(path) && ProgramOwnership.isOurs(path) ? path : nil
         }

@@ -2,16 +2,16 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// Starts a daemon and waits until it listens.
+/// Starts a daemon and waits until it is listening.
 enum DaemonStart {
-    /// How long a daemon may take until it listens.
+    /// The timeout for a daemon to start listening.
     static let patience: Duration = .seconds(20)
-    /// How much of what it says on standard error is kept, in bytes.
+    /// The maximum number of bytes kept of the daemon's standard error.
     private static let longestReport = 512
 
-    /// Runs `touchstoned --detach`, which returns once the daemon is ready, or another one is.
+    /// Runs `touchstoned --detach`, which returns once this daemon or another one is ready.
     ///
-    /// - Throws: ``KeychainError`` with `errSecNotAvailable` and what the daemon said.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` and the daemon's error message.
     static func run(at location: DaemonLocation, for layout: Layout) throws(KeychainError) {
         guard let path = location.path() else {
             if let path = location.unsafePath { throw .notAvailable(.daemonUnsafe, detail: path) }
@@ -20,7 +20,7 @@ enum DaemonStart {
         guard let variables = DaemonEnvironment.variables(for: layout) else {
             throw .notAvailable(.layoutHasNoVariables)
         }
-        // A file in memory, not a pipe: the daemon may keep it open for good.
+        // A memfd rather than a pipe, because the daemon may keep it open for its lifetime.
         let report = unsafe clinux_memfd("touchstoned-report")
         defer { if report >= 0 { close(report) } }
         let environment = variables.map { "\($0.key)=\($0.value)" }
@@ -38,8 +38,8 @@ enum DaemonStart {
         }
     }
 
-    /// Runs `touchstoned --check-configuration` and returns what it complains of; nil when all is well, or when there is
-    /// no daemon to ask.
+    /// Runs `touchstoned --check-configuration` and returns its error message; nil if the configuration is valid, or
+    /// without a daemon to run.
     static func configurationFault(at location: DaemonLocation, for layout: Layout) -> String? {
         guard let path = location.path(), let variables = DaemonEnvironment.variables(for: layout) else {
             return nil
@@ -82,7 +82,7 @@ enum DaemonStart {
             if isSlow { kill(pid, SIGKILL) }
         }
         var status: CInt = 0
-        // ECHILD: the app reaps all children itself. Connecting will tell.
+        // ECHILD: the app reaps all children itself. Connecting shows whether the daemon started.
         guard SystemCall.uninterrupted({ unsafe waitpid(pid, &status, 0) }) >= 0 else { return .ready }
         if isSlow { return .slow }
         // wait(2): the low seven bits are the signal, the next byte is the exit status.
@@ -90,7 +90,7 @@ enum DaemonStart {
         return status == 0 ? .ready : .exited(status >> 8)
     }
 
-    /// The first line that the daemon wrote, printable characters only.
+    /// The first line of the daemon's output, reduced to printable characters.
     private static func said(in report: CInt) -> String {
         var octets = [UInt8](repeating: 0, count: longestReport)
         let count = unsafe pread(report, &octets, octets.count, 0)
@@ -106,7 +106,7 @@ enum DaemonStart {
     }
 }
 
-/// Lends `texts` as C's array of strings with a null at its end.
+/// Calls `body` with `texts` as a null-terminated array of C strings.
 func withCStrings<R>(
     _ texts: [String],
     _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R

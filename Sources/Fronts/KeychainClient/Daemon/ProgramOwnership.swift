@@ -1,12 +1,12 @@
 import Glibc
 import KeychainModel
 
-/// Who can put another program in the place of one.
+/// Checks who can replace a program.
 enum ProgramOwnership {
-    /// Whether the file, and each directory on the way to it, belongs to this user or root and nobody else may write
-    /// there; the user's private group may.
+    /// Whether the file, and each directory on its path, belongs to this user or root and is not writable by others;
+    /// the user's private group may write.
     ///
-    /// In a directory with the sticky bit, such as `/tmp`, others can add files but not exchange this one.
+    /// In a directory with the sticky bit, such as `/tmp`, others can add files but not replace this one.
     static func isOurs(_ path: String) -> Bool {
         guard let resolved = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(resolved) }
@@ -25,13 +25,14 @@ enum ProgramOwnership {
             return false
         }
         if isDirectory, status.st_mode & S_ISVTX != 0 { return true }
-        // Where umask(1) is 002, as on Ubuntu, all that a user makes may be written by the user's own group.
+        // With umask(1) 002, as on Ubuntu, a user's files are writable by the user's private group.
         let writers = status.st_mode & 0o022
         return writers == 0
             || writers == 0o020 && isPrivate(status.st_gid, of: ProcessUser.uid, groups: groups())
     }
 
-    /// Whether `group` is a user's own: it has the user's number, and no further member in `groups`, the text of group(5).
+    /// Whether `group` is a user's private group: it has the user's number and no other member in `groups`, the text of
+    /// group(5).
     static func isPrivate(_ group: gid_t, of user: uid_t, groups: String) -> Bool {
         guard user != 0, group == user else { return false }
         let entries = groups.split(separator: "\n").map {
@@ -43,6 +44,6 @@ enum ProgramOwnership {
         return entry[3].isEmpty || entry[3] == entry[0]
     }
 
-    /// The text of `/etc/group`, which is read without the name services: they are not in a static program.
+    /// The text of `/etc/group`, read without the name services, which a static program does not have.
     private static func groups() -> String { SystemFile.text("/etc/group") }
 }

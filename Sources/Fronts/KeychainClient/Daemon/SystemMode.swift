@@ -2,26 +2,26 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// System mode, as a client finds it: the daemon runs under an account of its own, and the service manager made its socket
-/// in a directory that is root's.
+/// System mode in the client: the daemon runs under an account of its own, and the service manager creates its socket in a
+/// directory owned by root.
 ///
-/// All paths are fixed: what an environment names could be an attacker's.
+/// All paths are fixed, because an attacker could set environment variables.
 struct SystemMode: Sendable {
-    /// The directory that has one for each user, with the socket.
+    /// The directory that contains one directory per user, with the socket.
     var directory = "/run/touchstone"
-    /// Where this is, no client starts a daemon of its user's, or looks for one.
+    /// If this file exists, a client never starts or uses a user's own daemon.
     var onlyFile = "/etc/touchstone/system-only"
-    /// Whose the directories are.
+    /// The owner of the directories.
     var directoryOwner: UInt32 = 0
-    /// The list of users, passwd(5), which tells the account's number.
+    /// The user database, passwd(5), for the number of the daemon's account.
     var users = "/etc/passwd"
-    /// Whose keychain the client wants.
+    /// The user whose keychain the client uses.
     var user: UInt32 { ProcessUser.uid }
 
     /// The account that daemons run under.
     static let account = "touchstone"
 
-    /// The places of this user's daemon.
+    /// The layout of this user's daemon.
     var layout: Layout {
         let own = Layout.ofSystem(uid: user)
         guard directory != "/run/touchstone" else { return own }
@@ -32,34 +32,35 @@ struct SystemMode: Sendable {
         )
     }
 
-    /// The service manager's name of what makes the socket.
+    /// The name of the socket's unit in the service manager.
     var socketUnit: String { "touchstoned@\(user).socket" }
-    /// The service manager's name of the daemon.
+    /// The name of the daemon's unit in the service manager.
     var serviceUnit: String { "touchstoned@\(user).service" }
 
-    /// Whether the keychain of this user is the system's daemon's.
+    /// Whether this user's keychain is served by the system's daemon.
     ///
-    /// It is where there is a socket for the user, believable or not: another daemon would have another, empty keychain. Who
-    /// names a daemon or a home for it by a variable means that one, unless the administrator forbids it. `variable` looks an
-    /// environment variable up; nil for one that is empty.
+    /// It is if the user has a socket there, even one that fails the checks: another daemon would have another, empty
+    /// keychain. Environment variables that name a daemon or a home take precedence, unless the administrator forbids it.
+    /// `variable` looks up an environment variable, nil for an empty one.
     func isInForce(variable: (String) -> String?) -> Bool {
         if Self.isThere(onlyFile) { return true }
         guard variable("TOUCHSTONE_HOME") == nil, variable("TOUCHSTONE_DAEMON") == nil else { return false }
         return Self.isThere(layout.socket)
     }
 
-    /// Whether a path names something; also where the file system does not tell.
+    /// Whether a file exists; also true if the file system cannot tell.
     ///
-    /// What the caller may not look at, as in a sandbox that knows nothing of system mode, is not there for it: it goes on
-    /// with the user's own daemon, which makes no second keychain (``MovedKeychain``).
+    /// A path that the caller may not access counts as missing, as in a sandbox without system mode: the caller then uses
+    /// the user's own daemon, which creates no second keychain (``MovedKeychain``).
     private static func isThere(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 || ![ENOENT, ENOTDIR, EACCES, EPERM].contains(errno)
     }
 
-    /// Checks that nobody but root could have put the socket where it is.
+    /// Checks that only root can have created the socket.
     ///
-    /// - Throws: ``DaemonAbsence`` where there is no directory, ``KeychainError`` where others can write to it.
+    /// - Throws: ``DaemonAbsence`` if the directory does not exist, ``KeychainError`` if others can write to
+    ///   it.
     func checkDirectory() throws {
         for path in [directory, layout.runtimeDirectory] {
             let descriptor = unsafe open(path, CLINUX_O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -85,7 +86,7 @@ struct SystemMode: Sendable {
         .notAvailable(.systemDirectory, detail: "\(path) \(reason)")
     }
 
-    /// Whether a socket that this user called listen(2) for is believed: root's, for whom the service manager did, or the
+    /// Whether to trust a socket that this user called listen(2) on: root's, because the service manager calls it, or the
     /// account's.
     func trusts(peer uid: UInt32) -> Bool { uid == 0 || uid == accountNumber }
 
@@ -93,7 +94,7 @@ struct SystemMode: Sendable {
         UserDatabase(users: users).users.first { $0.name == Self.account }?.uid
     }
 
-    /// What a caller is told where nobody answers.
+    /// The error if no daemon answers.
     var absence: KeychainError {
         Self.isThere(layout.socket)
             ? .notAvailable(.systemDaemonSilent, detail: serviceUnit)
@@ -101,9 +102,9 @@ struct SystemMode: Sendable {
     }
 }
 
-/// A file of the system's own, such as those of users and groups.
+/// A system file, such as the user and group databases.
 enum SystemFile {
-    /// Its text; empty where it cannot be read.
+    /// The file's text; empty if it cannot be read.
     static func text(_ path: String) -> String {
         SmallFile.bytes(path, upTo: .max).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }

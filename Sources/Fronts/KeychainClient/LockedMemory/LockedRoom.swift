@@ -2,21 +2,22 @@ import Glibc
 public import KeychainModel
 import SecretMemory
 
-/// The locked memory that the requests of this process may hold together, in bytes.
+/// Limits the locked memory that the requests of this process hold together, in bytes.
 ///
-/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, a secret may have 896 KiB and a result 4 MiB. Who wants a large secret
-/// moved asks here first and waits while others hold theirs, so that many threads at once take longer instead of failing.
-/// What the app locks itself is not known here: memory that cannot be locked all the same is `errSecAllocate`.
+/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, a secret may have 896 KiB and a result 4 MiB. A request for a large
+/// secret reserves memory here first and waits while others hold it, so that many concurrent requests take longer instead
+/// of failing. Memory that the app locks itself is not counted here; if locking fails nevertheless, the error is
+/// `errSecAllocate`.
 public final class LockedRoom: Sendable {
-    /// Of this process, whose limit it is.
+    /// The instance of this process, which has one limit.
     public static let shared = LockedRoom(allowed: LockedRoom.octetsAllowed)
 
-    /// How long a request waits for room.
+    /// How long a request waits for a reservation.
     public static let patience: Duration = .seconds(10)
-    /// What needs no room of its own: it fits into the blocks that are kept for small secrets.
+    /// The maximum size without a reservation: such secrets fit into the blocks for small secrets.
     static let smallest = 4096
-    /// What no request is charged for: the arena of small blocks as it is, with room to grow, the regions kept beside it
-    /// (``LockedPages``), one frame that arrives, while it moves to a larger block, and one that is sent.
+    /// Memory that is not available to requests: the arena of small blocks with space to grow, the spare regions beside
+    /// it (``LockedPages``), one arriving frame while it moves to a larger block, and one frame being sent.
     private static var reserved: Int {
         let arena = max(LockedPages.arenaLockedByteCount + 4 * LockedPages.regionByteCount, 1 << 20)
         return arena + LockedPages.spareByteCount + 2 * Frame.longest + (384 << 10)
@@ -24,24 +25,25 @@ public final class LockedRoom: Sendable {
 
     private struct State {
         var used = 0
-        /// Those who wait, in the order they came.
+        /// The waiting requests, in order of arrival.
         var waiting: [UInt64] = []
         var lastTicket: UInt64 = 0
     }
     private let state = Monitor(State())
     private let allowed: @Sendable () -> Int
 
-    /// - Parameter allowed: the room there is, asked for anew each time: an app may change its limit.
+    /// - Parameter allowed: returns the available memory; called each time, because an app may change its
+    ///   limit.
     init(allowed: @escaping @Sendable () -> Int) { self.allowed = allowed }
 
-    /// What `RLIMIT_MEMLOCK` leaves for requests, at most 60 MiB; 0 where it leaves nothing.
+    /// The memory that `RLIMIT_MEMLOCK` leaves for requests, at most 60 MiB; 0 if it leaves none.
     private static func octetsAllowed() -> Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else { return 0 }
         return max(0, Int(min(limit.rlim_cur, 64 << 20)) - reserved)
     }
 
-    /// Room that is given back when its last owner lets go.
+    /// A reservation, which is released with its last reference.
     public final class Reservation: Sendable {
         private let room: LockedRoom
         private let octets: Int
@@ -57,14 +59,15 @@ public final class LockedRoom: Sendable {
         }
     }
 
-    /// Waits for room for a secret of `octets`; those who came before are served before.
+    /// Waits for a reservation of `octets`; requests are served in order of arrival.
     ///
     /// - Parameters:
-    ///   - octets: what is to be held; more than there is room for is granted when nobody else holds any.
+    ///   - octets: the size; a size above the total is granted when no other reservation is held.
     ///   - patience: how long to wait.
-    ///   - cancellation: ends the wait.
-    /// - Returns: the room, for as long as somebody holds it.
-    /// - Throws: ``KeychainError`` with `errSecAllocate` when others hold the room for as long as that.
+    ///   - cancellation: cancels the wait.
+    /// - Returns: the reservation, valid while it is referenced.
+    /// - Throws: ``KeychainError`` with `errSecAllocate` if others hold the memory for longer than
+    ///   `patience`.
     public func reserve(
         _ octets: Int,
         patience: Duration = LockedRoom.patience,
@@ -83,14 +86,14 @@ public final class LockedRoom: Sendable {
             state.used += octets
             return true
         }
-        // Also when it was granted: the next one in line looks now.
+        // Also after success: the next waiting request checks now.
         state.change { $0.waiting.removeAll { $0 == ticket } }
         if granted == true { return Reservation(self, octets: octets) }
         if let cancellation, cancellation.isCancelled { throw .cancelledByApp }
         throw KeychainError(.allocate, cause: .noRoom, remedy: .retry)
     }
 
-    /// Room for `octets`; nil when there is none now.
+    /// Reserves `octets` without waiting; nil if there is not enough memory now.
     func reserveNow(_ octets: Int) -> Reservation? {
         guard octets > Self.smallest else { return Reservation(self, octets: 0) }
         let isThere = state.change { state in
@@ -101,7 +104,7 @@ public final class LockedRoom: Sendable {
         return isThere ? Reservation(self, octets: octets) : nil
     }
 
-    /// The bytes that are held now.
+    /// The size of all current reservations, in bytes.
     var used: Int { state.inspect { $0.used } }
 
     private func fits(_ octets: Int, _ state: borrowing State) -> Bool {
@@ -110,6 +113,6 @@ public final class LockedRoom: Sendable {
 }
 
 extension DriverCause {
-    /// Other requests of the process held the locked memory that there is.
+    /// Other requests of the process hold the available locked memory.
     static let noRoom = DriverCause(domain: "touchstone", code: "lockedMemoryInUse")
 }

@@ -3,29 +3,30 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// One evaluation under way: its end is told exactly once, whoever comes first.
+/// An evaluation in progress: calls its reply exactly once, whichever end comes first.
 final class Evaluation: Sendable {
     typealias Reply = @Sendable (Bool, (any Error)?) -> Void
 
-    /// Where short questions to the daemon are asked, and where evaluations are ended.
+    /// The queue for short requests to the daemon and for ending evaluations.
     static let queue = DispatchQueue(label: "LocalAuthentication", attributes: .concurrent)
 
-    /// Takes the prompt away.
+    /// Cancels the request and removes the prompt.
     let cancellation = Cancellation()
     private let reply: Guarded<Reply?>
 
     init(reply: @escaping Reply) { self.reply = Guarded(reply) }
 
-    /// Runs `body`, which waits for a person, on a thread of its own: queues have few, and are slow to add more.
+    /// Runs `body`, which waits for the user, on a thread of its own: dispatch queues have few threads and are
+    /// slow to add more.
     static func start(_ body: @escaping @Sendable () -> Void) { Thread.detachNewThread(body) }
 
-    /// Tells the end; does nothing when it was told before.
+    /// Calls the reply, unless it was called before.
     func finish(_ error: LAError?) {
         let reply = reply.withLock { $0.take() }
         reply?(error == nil, error)
     }
 
-    /// Ends the evaluation on the app's wish: the reply comes at once, the prompt goes.
+    /// Ends the evaluation for the app: calls the reply at once and removes the prompt.
     func end() {
         Self.queue.async {
             self.finish(LAError(AuthenticationError(.appCancel)))
@@ -34,9 +35,9 @@ final class Evaluation: Sendable {
     }
 }
 
-/// Hands the evaluation that a callback form starts to the async form that called it.
+/// Passes the evaluation that a callback method starts to the async method that called it.
 final class EvaluationHolder: Sendable {
-    /// The holder of the async form in whose call we are.
+    /// The holder of the enclosing async call.
     @TaskLocal static var ofCaller: EvaluationHolder?
 
     private struct State {
@@ -46,7 +47,7 @@ final class EvaluationHolder: Sendable {
 
     private let state = Guarded(State())
 
-    /// Keeps an evaluation; one whose task was cancelled before is ended.
+    /// Stores an evaluation; ends it at once if the task was cancelled before.
     func hold(_ evaluation: Evaluation) {
         let isCancelled = state.withLock { state in
             state.evaluation = evaluation
@@ -55,7 +56,7 @@ final class EvaluationHolder: Sendable {
         if isCancelled { evaluation.end() }
     }
 
-    /// Ends the evaluation: the task was cancelled.
+    /// Ends the evaluation, because the task was cancelled.
     func cancel() {
         let evaluation = state.withLock { state in
             state.isCancelled = true

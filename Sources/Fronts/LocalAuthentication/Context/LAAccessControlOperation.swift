@@ -1,15 +1,15 @@
-/// What an access control is evaluated for.
+/// The operation that an access control is evaluated for.
 public enum LAAccessControlOperation: Int, Sendable {
-    /// To make an item.
+    /// Creation of an item.
     case createItem = 0
-    /// To read an item.
+    /// Use of an item.
     case useItem = 1
-    /// To make a key.
+    /// Creation of a key.
     case createKey = 2
-    /// To sign with a key.
+    /// Use of a key for a signature.
     case useKeySign = 3
-    /// To decrypt with a key.
+    /// Use of a key for decryption.
     case useKeyDecrypt = 4
-    /// To agree on a key.
+    /// Use of a key for key exchange.
     case useKeyKeyExchange = 5
 }

@@ -1,14 +1,14 @@
-/// What kind of biometry a machine has.
+/// The type of biometry that a machine has.
 public enum LABiometryType: Int, Sendable {
-    /// None.
+    /// No biometry.
     case none = 0
-    /// Fingerprints.
+    /// A fingerprint sensor.
     case touchID = 1
-    /// Faces.
+    /// Face recognition.
     case faceID = 2
-    /// Irises.
+    /// Iris recognition.
     case opticID = 4
 
-    /// ``none`` by its old name.
+    /// The old name of ``none``.
     public static var LABiometryNone: LABiometryType { .none }
 }

@@ -4,12 +4,12 @@ import KeychainModel
 import SecretMemory
 import Security
 
-/// How evaluations run: a thread of its own waits for the daemon.
+/// Runs evaluations, each on a thread that waits for the daemon.
 extension LAContext {
     typealias Request =
         @Sendable (PromptFields, Double, Cancellation) throws(KeychainError) -> EvaluationReply
 
-    /// Why a policy could not be evaluated; nil when it could.
+    /// The error that prevents an evaluation of the policy; nil if it can be evaluated.
     func evaluability(of policy: LAPolicy) -> LAError? {
         do throws(KeychainError) {
             try enter()
@@ -24,7 +24,7 @@ extension LAContext {
         }
     }
 
-    /// Starts the evaluation of a policy, once `check` has found nothing in the way.
+    /// Starts the evaluation of a policy, after `check` has succeeded.
     func evaluate(
         _ policy: LAPolicy,
         reason: String,
@@ -44,7 +44,7 @@ extension LAContext {
         }
     }
 
-    /// Starts an evaluation; `reply` hears of its end exactly once.
+    /// Starts an evaluation; `reply` is called exactly once.
     func evaluate(reason: String, reply: @escaping Evaluation.Reply, request: @escaping Request) {
         let evaluation = Evaluation(reply: reply)
         let isInvalidated = state.withLock { state in
@@ -75,9 +75,10 @@ extension LAContext {
         }
     }
 
-    /// Runs the callback form `start` and waits for its reply.
+    /// Runs a callback method and waits for its reply.
     ///
-    /// An override of the callback form is what the async form calls too, as on Apple's systems.
+    /// As on Apple's systems, the async method calls the callback method, so that an override of the latter
+    /// takes effect in both.
     static func awaitReply(_ start: (@escaping Evaluation.Reply) -> Void) async throws -> Bool {
         let holder = EvaluationHolder()
         return try await withTaskCancellationHandler {
@@ -98,14 +99,14 @@ extension LAContext {
         }
     }
 
-    /// The reuse duration within its limits; not a number counts as none.
+    /// The reuse duration, limited to the maximum; 0 for NaN.
     private static func seconds(_ duration: TimeInterval) -> Double {
         duration > 0 ? min(duration, LATouchIDAuthenticationMaximumAllowableReuseDuration) : 0
     }
 }
 
 extension LAError {
-    /// An empty reason: the number of `kLAErrorInvalidParameter`, which is not public.
+    /// The error for an empty reason: the number of `kLAErrorInvalidParameter`, which is not public.
     static var emptyReason: LAError {
         LAError(
             AuthenticationError(

@@ -7,10 +7,10 @@ public import Security
 /// `LATouchIDAuthenticationMaximumAllowableReuseDuration`: 300 seconds.
 public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
 
-/// A session in which the user authenticates.
+/// A context in which the user authenticates.
 ///
-/// Success is true for the user interface alone. What counts is kept by the daemon under this context's
-/// number: pass the context as `kSecUseAuthenticationContext`, and the keychain opens items with it.
+/// The success of an evaluation is only for the app's user interface. The daemon keeps the authentication
+/// under this context's number: pass the context as `kSecUseAuthenticationContext` to read items with it.
 ///
 /// ```swift
 /// let context = LAContext()
@@ -30,18 +30,18 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         var domainState: Data?
         var isInvalidated = false
         var hasCredential = false
-        /// Whether the daemon may have heard of ``number``.
+        /// Whether the daemon may know ``number``.
         var isKnown = false
         var evaluations: [ObjectIdentifier: Evaluation] = [:]
     }
 
     let keychain = KeychainConnection.current
     private let promptOrigin = KeychainConnection.promptOrigin
-    /// The context's name on the connection.
+    /// The context's number on the connection.
     let number: UInt64
     let state = Guarded(State())
 
-    /// Makes a context in which nothing was shown yet.
+    /// Makes an empty context.
     public override init() {
         number = keychain.makeContextNumber()
         super.init()
@@ -51,57 +51,59 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         if state.withLock(\.isKnown) { forgetAtDaemon() }
     }
 
-    /// The title of the fallback button; nil for the usual one, empty for no such button.
+    /// The title of the fallback button; nil for the default title, empty for no button.
     open var localizedFallbackTitle: String? {
         get { state.withLock(\.localizedFallbackTitle) }
         set { state.withLock { $0.localizedFallbackTitle = newValue } }
     }
 
-    /// The title of the cancel button; nil for the usual one.
+    /// The title of the cancel button; nil for the default title.
     open var localizedCancelTitle: String? {
         get { state.withLock(\.localizedCancelTitle) }
         set { state.withLock { $0.localizedCancelTitle = newValue } }
     }
 
-    /// The reason shown when a keychain operation prompts.
+    /// The reason in a prompt that a keychain operation causes.
     open var localizedReason: String {
         get { state.withLock(\.localizedReason) }
         set { state.withLock { $0.localizedReason = newValue } }
     }
 
-    /// Whether what needs a prompt fails with ``LAError/Code/notInteractive`` instead.
+    /// Whether operations that need a prompt fail with ``LAError/Code/notInteractive``.
     open var interactionNotAllowed: Bool {
         get { state.withLock(\.interactionNotAllowed) }
         set { state.withLock { $0.interactionNotAllowed = newValue } }
     }
 
-    /// How old a success may be to count again, in seconds, at most
+    /// The maximum age of an earlier authentication that is reused, in seconds; at most
     /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration``.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock(\.reuseDuration) }
         set { state.withLock { $0.reuseDuration = newValue } }
     }
 
-    /// Accepted and ignored, as on Apple's systems.
+    /// Ignored, as on Apple's systems.
     open var maxBiometryFailures: NSNumber? {
         get { state.withLock(\.maxBiometryFailures) }
         set { state.withLock { $0.maxBiometryFailures = newValue } }
     }
 
-    /// The kind of sensor, once ``canEvaluatePolicy(_:error:)`` was called, whatever that returned.
+    /// The type of sensor, set by ``canEvaluatePolicy(_:error:)`` whatever it returns.
     open var biometryType: LABiometryType { state.withLock(\.biometryType) }
 
-    /// Bytes that change with the set of enrolled fingers; nil before a success.
+    /// Bytes that change with the set of enrolled fingers; nil before a successful
+    /// ``canEvaluatePolicy(_:error:)``.
     open var evaluatedPolicyDomainState: Data? { state.withLock(\.domainState) }
 
-    /// What was seen of sensor, fingers and companions; its hashes are nil before a success.
+    /// The state of sensor, enrolled fingers and companions; its hashes are nil before a successful
+    /// ``canEvaluatePolicy(_:error:)``.
     open var domainState: LADomainState {
         state.withLock { LADomainState(biometryType: $0.biometryType, stateHash: $0.domainState) }
     }
 
-    /// Tells whether a policy could be evaluated now, without a prompt.
+    /// Whether a policy can be evaluated now; shows no prompt.
     ///
-    /// Blocks for the time of a question to the daemon. Fills ``biometryType`` whatever it returns.
+    /// Blocks for one request to the daemon. Sets ``biometryType`` whatever it returns.
     @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         let failure = evaluability(of: policy)
@@ -109,11 +111,11 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         return failure == nil
     }
 
-    /// Asks the user for what a policy demands.
+    /// Asks the user to authenticate as a policy requires.
     ///
     /// - Parameters:
-    ///   - policy: what is demanded.
-    ///   - localizedReason: why, shown as the app's words; an empty one is an error.
+    ///   - policy: the policy.
+    ///   - localizedReason: the app's reason, shown in the prompt; an empty one is an error.
     ///   - reply: called exactly once, on a private queue.
     open func evaluatePolicy(
         _ policy: LAPolicy,
@@ -123,21 +125,21 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         evaluate(policy, reason: localizedReason, after: {}, reply: reply)
     }
 
-    /// Asks the user for what a policy demands; cancelling the task takes the prompt away.
+    /// Asks the user to authenticate as a policy requires; cancelling the task removes the prompt.
     ///
     /// - Returns: true.
-    /// - Throws: ``LAError``, with ``LAError/Code/appCancel`` when the task was cancelled.
+    /// - Throws: ``LAError``; ``LAError/Code/appCancel`` if the task was cancelled.
     @discardableResult
     open func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
         try await Self.awaitReply { self.evaluatePolicy(policy, localizedReason: localizedReason, reply: $0) }
     }
 
-    /// Asks the user for what an access control demands for one operation.
+    /// Asks the user to authenticate as an access control requires for one operation.
     ///
     /// - Parameters:
-    ///   - accessControl: what is demanded.
-    ///   - operation: what for.
-    ///   - localizedReason: why, shown as the app's words; an empty one is an error.
+    ///   - accessControl: the access control.
+    ///   - operation: the operation.
+    ///   - localizedReason: the app's reason, shown in the prompt; an empty one is an error.
     ///   - reply: called exactly once, on a private queue.
     open func evaluateAccessControl(
         _ accessControl: SecAccessControl,
@@ -158,10 +160,10 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         }
     }
 
-    /// Asks the user for what an access control demands; cancelling the task takes the prompt away.
+    /// Asks the user to authenticate as an access control requires; cancelling the task removes the prompt.
     ///
     /// - Returns: true.
-    /// - Throws: ``LAError``, with ``LAError/Code/appCancel`` when the task was cancelled.
+    /// - Throws: ``LAError``; ``LAError/Code/appCancel`` if the task was cancelled.
     @discardableResult
     open func evaluateAccessControl(
         _ accessControl: SecAccessControl,
@@ -178,15 +180,17 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         }
     }
 
-    /// Ends what is under way with ``LAError/Code/appCancel``; all later use fails with
-    /// ``LAError/Code/invalidContext``, and nothing shown in this context counts any more.
+    /// Invalidates the context.
+    ///
+    /// Evaluations in progress end with ``LAError/Code/appCancel``. All later uses fail with
+    /// ``LAError/Code/invalidContext``, and authentications in this context no longer count.
     open func invalidate() {
         if end() { forgetAtDaemon() }
     }
 
-    /// Sets the application password of items, or removes it with nil.
+    /// Sets the application password for items, or removes it with nil.
     ///
-    /// False for a smart card's PIN, on an invalidated context, and when the daemon cannot be reached.
+    /// Returns false for a smart card's PIN, for an invalidated context, and if the daemon cannot be reached.
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard type == .applicationPassword, (try? enter()) != nil else { return false }
@@ -208,7 +212,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         type == .applicationPassword && state.withLock(\.hasCredential)
     }
 
-    /// Notes that the daemon will hear of this context.
+    /// Records that the daemon will know this context.
     ///
     /// - Throws: `invalidContext` after ``invalidate()``.
     func enter() throws(KeychainError) {
@@ -219,13 +223,13 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         if isInvalidated { throw KeychainError(AuthenticationError(.invalidContext)) }
     }
 
-    /// Does what ``invalidate()`` does, and returns when the daemon has forgotten what was shown.
+    /// Does what ``invalidate()`` does, and returns once the daemon has discarded the authentication.
     func invalidateAndWait() {
-        // A daemon that cannot be reached has forgotten already.
+        // A daemon that cannot be reached has already discarded the context.
         if end() { try? keychain.invalidateContext(number) }
     }
 
-    /// Ends what is under way and all later use; whether the daemon may have heard of this context.
+    /// Ends evaluations in progress and prevents later uses; returns whether the daemon may know the context.
     private func end() -> Bool {
         let (evaluations, isKnown) = state.withLock { state in
             state.isInvalidated = true
@@ -242,7 +246,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
 
     private func forgetAtDaemon() {
         Evaluation.queue.async { [keychain, number] in
-            // A daemon that cannot be reached has forgotten already.
+            // A daemon that cannot be reached has already discarded the context.
             try? keychain.invalidateContext(number)
         }
     }

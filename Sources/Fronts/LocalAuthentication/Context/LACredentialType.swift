@@ -1,7 +1,7 @@
-/// What can be set on a context beside what the user shows.
+/// Credentials that an app can set on a context.
 public enum LACredentialType: Int, Sendable {
-    /// The password of items with `SecAccessControlCreateFlags.applicationPassword`.
+    /// A password for items with `SecAccessControlCreateFlags.applicationPassword`.
     case applicationPassword = 0
-    /// The PIN of a smart card: there is no smart card keychain here.
+    /// A smart card's PIN; not supported here, because there is no smart card keychain.
     case smartCardPIN = -3
 }

@@ -1,17 +1,17 @@
-/// What is demanded of the user.
+/// The authentication that an evaluation requires.
 public enum LAPolicy: Int, Sendable {
     /// A finger.
     case deviceOwnerAuthenticationWithBiometrics = 1
     /// A finger or the passcode.
     case deviceOwnerAuthentication = 2
-    /// A companion device: never available here.
+    /// A companion device; never available here.
     case deviceOwnerAuthenticationWithCompanion = 3
-    /// A finger or a companion device: a finger, here.
+    /// A finger or a companion device; only a finger here.
     case deviceOwnerAuthenticationWithBiometricsOrCompanion = 4
 
-    /// ``deviceOwnerAuthenticationWithCompanion`` by its old name.
+    /// The old name of ``deviceOwnerAuthenticationWithCompanion``.
     public static var deviceOwnerAuthenticationWithWatch: LAPolicy { .deviceOwnerAuthenticationWithCompanion }
-    /// ``deviceOwnerAuthenticationWithBiometricsOrCompanion`` by its old name.
+    /// The old name of ``deviceOwnerAuthenticationWithBiometricsOrCompanion``.
     public static var deviceOwnerAuthenticationWithBiometricsOrWatch: LAPolicy {
         .deviceOwnerAuthenticationWithBiometricsOrCompanion
     }

@@ -1,4 +1,4 @@
-/// Kinds of devices that can stand in for a finger; none is ever paired here.
+/// Types of companion devices that can authenticate in place of biometry; none can be paired here.
 public enum LACompanionType: Int, Sendable {
     /// A watch.
     case watch = 1

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a context has seen of the ways to authenticate: compare it with an earlier one to learn of changes.
+/// The state of the authentication mechanisms; compare it with an earlier one to detect changes.
 ///
 /// ```swift
 /// if context.domainState.biometry.stateHash != remembered {
@@ -8,9 +8,9 @@ public import Foundation
 /// }
 /// ```
 public final class LADomainState: NSObject, Sendable {
-    /// Fingers.
+    /// The state of biometry.
     public let biometry: LADomainStateBiometry
-    /// Companion devices: there are none.
+    /// The state of companion devices; there are none here.
     public let companion = LADomainStateCompanion()
 
     init(biometryType: LABiometryType, stateHash: Data?) {
@@ -18,25 +18,27 @@ public final class LADomainState: NSObject, Sendable {
         super.init()
     }
 
-    /// Bytes that change when any part changes; nil before a success.
+    /// Bytes that change when any part changes; nil before a successful
+    /// ``LAContext/canEvaluatePolicy(_:error:)``.
     ///
-    /// Those of ``biometry``, the one part that can change here.
+    /// Equal to the hash of ``biometry``, the only part that can change here.
     public var stateHash: Data? { biometry.stateHash }
 
-    /// Two are equal when all their parts are.
+    /// Compares all parts.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? LADomainState)?.biometry.isEqual(biometry) ?? false
     }
 
-    /// A hash that equal ones share.
+    /// A hash consistent with `isEqual(_:)`.
     public override var hash: Int { biometry.hash }
 }
 
-/// What a context has seen of the enrolled fingers.
+/// The state of biometry.
 public final class LADomainStateBiometry: NSObject, Sendable {
-    /// The kind of sensor.
+    /// The type of sensor.
     public let biometryType: LABiometryType
-    /// Bytes that change with the set of enrolled fingers; nil before a success.
+    /// Bytes that change with the set of enrolled fingers; nil before a successful
+    /// ``LAContext/canEvaluatePolicy(_:error:)``.
     public let stateHash: Data?
 
     init(biometryType: LABiometryType, stateHash: Data?) {
@@ -45,24 +47,24 @@ public final class LADomainStateBiometry: NSObject, Sendable {
         super.init()
     }
 
-    /// Two are equal when sensor and set are.
+    /// Compares the type of sensor and the hash.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? LADomainStateBiometry else { return false }
         return other.biometryType == biometryType && other.stateHash == stateHash
     }
 
-    /// A hash that equal ones share.
+    /// A hash consistent with `isEqual(_:)`.
     public override var hash: Int { stateHash.hashValue }
 }
 
-/// The companion devices: none is ever paired here.
+/// The state of companion devices; none can be paired here.
 public final class LADomainStateCompanion: NSObject, Sendable {
     override init() { super.init() }
 
-    /// The kinds of paired devices: none.
+    /// The types of paired devices: none.
     public var availableCompanionTypes: Set<LACompanionType> { [] }
-    /// Bytes that change with the paired devices: nil, since there are none.
+    /// Bytes that change with the paired devices; nil, because there are none.
     public var stateHash: Data? { nil }
-    /// Bytes that change with the paired devices of one kind: nil, since there are none.
+    /// Bytes that change with the paired devices of one type; nil, because there are none.
     public func stateHash(for companionType: LACompanionType) -> Data? { nil }
 }

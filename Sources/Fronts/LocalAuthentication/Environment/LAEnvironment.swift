@@ -4,7 +4,7 @@ import KeychainModel
 import SecretMemory
 import Security
 
-/// Which ways to authenticate there are, told without a prompt.
+/// The available authentication mechanisms; reading them shows no prompt.
 ///
 /// ```swift
 /// if let biometry = LAEnvironment.currentUser.state.biometry, biometry.isLockedOut {
@@ -12,9 +12,9 @@ import Security
 /// }
 /// ```
 public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that changes is behind a lock
-    /// Hears of changes, on a queue of this library.
+    /// Observes changes; called on a private queue.
     public protocol Observer: NSObjectProtocol {
-        /// The state is another one than `oldState`; ``LAEnvironment/state`` has the new one already.
+        /// The state changed from `oldState`; ``LAEnvironment/state`` already returns the new one.
         func environment(_ environment: LAEnvironment, stateDidChangeFromOldState oldState: State)
     }
 
@@ -24,11 +24,11 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
 
     private struct Watch {
         var observers: [WeakObserver] = []
-        /// The state that observers know.
+        /// The state last reported to observers.
         var known: State?
         var timer: (any DispatchSourceTimer)?
 
-        /// Forgets an observer and those that are gone; without observers nobody looks any more.
+        /// Removes an observer and released ones; without observers, stops polling.
         mutating func forget(_ unwanted: ObjectIdentifier? = nil) {
             observers.removeAll { entry in
                 guard let observer = entry.observer else { return true }
@@ -48,12 +48,12 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
     private let queue = DispatchQueue(label: "LocalAuthentication.environment")
     private let watch = Guarded(Watch())
 
-    /// Watches a keychain.
+    /// Makes an environment for a keychain.
     ///
     /// - Parameters:
-    ///   - keychain: whose daemon to ask.
-    ///   - interval: how often to look while somebody observes. What changes lies in other processes and in
-    ///     hardware; what the daemon tells of it (`watch`) is not listened to here.
+    ///   - keychain: the keychain whose daemon to ask.
+    ///   - interval: how often to poll while there are observers. The changes are in other processes and in
+    ///     hardware; the daemon's change notifications (`watch`) are not used here.
     package init(_ keychain: RemoteKeychain, interval: DispatchTimeInterval) {
         self.keychain = keychain
         self.interval = interval
@@ -68,9 +68,9 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
         return keychain === ofUser.keychain ? ofUser : LAEnvironment(keychain, interval: ofUser.interval)
     }
 
-    /// The ways to authenticate, now.
+    /// The current state of the mechanisms.
     ///
-    /// Blocks for the time of two questions to the daemon.
+    /// Blocks for two requests to the daemon.
     public var state: State {
         do {
             let status = try keychain.status()
@@ -86,7 +86,7 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
         }
     }
 
-    /// Adds an observer, which is held weakly: its owner must keep it.
+    /// Adds an observer, which is referenced weakly: the app must keep it.
     public func addObserver(_ observer: any Observer) {
         let (known, entry) = (state, WeakObserver(observer: observer))
         watch.withLock { watch in
@@ -110,7 +110,7 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
         watch.withLock { $0.forget(unwanted) }
     }
 
-    /// Tells observers of a state that they do not know; on `queue`, so that they hear of changes in order.
+    /// Reports a new state to observers; called on `queue`, so that changes are reported in order.
     private func tell(of state: State) {
         let (observers, old) = watch.withLock { watch in
             watch.forget()
@@ -123,7 +123,7 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
 }
 
 extension LAEnvironment.Observer {
-    /// Does nothing: observers need not listen.
+    /// Does nothing; implementing the method is optional.
     public func environment(
         _ environment: LAEnvironment,
         stateDidChangeFromOldState oldState: LAEnvironment.State

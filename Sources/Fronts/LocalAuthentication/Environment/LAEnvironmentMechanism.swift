@@ -2,15 +2,16 @@ public import Foundation
 import KeychainModel
 
 extension LAEnvironment {
-    /// A way to authenticate.
+    /// An authentication mechanism.
     public class Mechanism: NSObject, @unchecked Sendable {  // immutable, as are its subclasses
-        /// Whether it would be accepted now, as far as can be told without a prompt.
+        /// Whether the mechanism can be used now, as far as known without a prompt.
         public let isUsable: Bool
-        /// Its name for the user.
+        /// The mechanism's name for the user.
         public let localizedName: String
-        /// The name of its picture among Apple's SF Symbols.
+        /// The name of the mechanism's icon in Apple's SF Symbols.
         public let iconSystemName: String
-        /// Touchstone's own, not Apple's: the name of its picture in icon themes (freedesktop.org).
+        /// The name of the mechanism's icon in freedesktop.org icon themes; an addition of Touchstone to
+        /// Apple's API.
         public let iconThemeName: String
 
         init(isUsable: Bool, localizedName: String, iconSystemName: String, iconThemeName: String) {
@@ -21,28 +22,29 @@ extension LAEnvironment {
             super.init()
         }
 
-        /// Two are equal when they say the same.
+        /// Compares type and properties.
         public override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? Mechanism else { return false }
             return type(of: other) == type(of: self) && other.isUsable == isUsable
                 && other.localizedName == localizedName
         }
 
-        /// A hash that equal ones share.
+        /// A hash consistent with `isEqual(_:)`.
         public override var hash: Int { localizedName.hashValue }
     }
 
-    /// Fingers on a sensor.
+    /// Biometry: fingers on a sensor.
     public final class MechanismBiometry: Mechanism, @unchecked Sendable {  // immutable
-        /// The kind of sensor.
+        /// The type of sensor.
         public let biometryType: LABiometryType
         /// Whether a finger is enrolled.
         public let isEnrolled: Bool
-        /// Whether too many failures locked it; the passcode unlocks it.
+        /// Whether too many failed attempts locked biometry; the passcode unlocks it.
         public let isLockedOut: Bool
-        /// Bytes that change with the set of enrolled fingers; empty while that cannot be told.
+        /// Bytes that change with the set of enrolled fingers; empty if changes cannot be detected.
         public let stateHash: Data
-        /// Whether a built-in sensor is out of reach, as behind a closed lid: never known here.
+        /// Whether a built-in sensor is inaccessible, such as behind a closed lid; always false here, because
+        /// it is not known.
         public var builtInSensorInaccessible: Bool { false }
 
         init(_ availability: AuthenticationAvailability, _ status: AuthenticationStatus) {
@@ -58,7 +60,7 @@ extension LAEnvironment {
             )
         }
 
-        /// Two are equal when they say the same.
+        /// Compares all properties.
         public override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? MechanismBiometry, super.isEqual(object) else { return false }
             return other.biometryType == biometryType && other.isEnrolled == isEnrolled
@@ -68,7 +70,7 @@ extension LAEnvironment {
 
     /// The passcode.
     public final class MechanismUserPassword: Mechanism, @unchecked Sendable {  // immutable
-        /// Whether there is one: the keychain was set up.
+        /// Whether a passcode is set: the keychain was set up.
         public let isSet: Bool
 
         init(_ status: StatusReply) {
@@ -82,18 +84,18 @@ extension LAEnvironment {
             )
         }
 
-        /// Two are equal when they say the same.
+        /// Compares all properties.
         public override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? MechanismUserPassword, super.isEqual(object) else { return false }
             return other.isSet == isSet
         }
     }
 
-    /// A companion device: none is ever paired here.
+    /// A companion device; none can be paired here.
     public final class MechanismCompanion: Mechanism, @unchecked Sendable {  // immutable
-        /// The kind of device.
+        /// The type of device.
         public let type: LACompanionType
-        /// Bytes that change with the paired devices of this kind.
+        /// Bytes that change with the paired devices of this type.
         public let stateHash: Data?
 
         init(type: LACompanionType, stateHash: Data?) {

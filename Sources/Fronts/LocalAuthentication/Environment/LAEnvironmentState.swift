@@ -2,11 +2,11 @@ public import Foundation
 import KeychainModel
 
 extension LAEnvironment {
-    /// The ways to authenticate, as they were at one moment.
+    /// A snapshot of the authentication mechanisms.
     public final class State: NSObject, NSCopying, Sendable {
-        /// Fingers; nil without a sensor.
+        /// Biometry; nil without a sensor.
         public let biometry: MechanismBiometry?
-        /// The passcode; nil while the keychain cannot be reached.
+        /// The passcode; nil if the keychain cannot be reached.
         public let userPassword: MechanismUserPassword?
 
         init(biometry: MechanismBiometry?, userPassword: MechanismUserPassword?) {
@@ -15,21 +15,21 @@ extension LAEnvironment {
             super.init()
         }
 
-        /// The companion devices: none.
+        /// The companion devices; always empty here.
         public var companions: [MechanismCompanion] { [] }
 
-        /// All ways there are, the preferred one first.
+        /// All available mechanisms, the preferred one first.
         public var allMechanisms: [Mechanism] { [biometry, userPassword].compactMap { $0 } }
 
-        /// The same object: it never changes.
+        /// Returns the same object, which is immutable.
         public func copy(with zone: NSZone? = nil) -> Any { self }
 
-        /// Two are equal when all their mechanisms are.
+        /// Compares all mechanisms.
         public override func isEqual(_ object: Any?) -> Bool {
             (object as? State)?.allMechanisms == allMechanisms
         }
 
-        /// A hash that equal ones share.
+        /// A hash consistent with `isEqual(_:)`.
         public override var hash: Int { allMechanisms.hashValue }
     }
 }

@@ -3,10 +3,10 @@ import KeychainModel
 import Security
 
 extension LAError {
-    /// The error of an authentication, with texts and cause.
+    /// The error for an authentication failure, with texts and cause.
     init(_ error: AuthenticationError) { self.init(_nsError: NSError(error)) }
 
-    /// The error of a request to the keychain: of its authentication where there was one.
+    /// The error for a failed request to the keychain; the authentication's error if there was one.
     init(_ error: KeychainError) {
         if let authentication = error.authentication {
             self.init(authentication)
@@ -17,7 +17,7 @@ extension LAError {
             case .userCanceled: .userCancel
             case .interactionNotAllowed, .interactionRequired: .notInteractive
             case .param: .invalidParameter
-            // What a right guards is gone or damaged: nothing that the user shows can open it.
+            // The right's item is missing or damaged: no authentication can open it.
             case .authFailed, .itemNotFound, .decode: .authenticationFailed
             case .notAvailable where error.cause == .notSetUp: .passcodeNotSet
             case .notAvailable: .biometryNotAvailable

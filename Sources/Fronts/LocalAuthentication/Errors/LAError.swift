@@ -2,12 +2,12 @@ public import Foundation
 
 /// `LAErrorDomain`.
 public let LAErrorDomain = "com.apple.LocalAuthentication"
-/// ``LAErrorDomain`` by the name of `LAPublicDefines.h`.
+/// ``LAErrorDomain`` under its name in `LAPublicDefines.h`.
 public let kLAErrorDomain = LAErrorDomain
 
-/// Why an authentication ended without success.
+/// Why an authentication failed.
 ///
-/// It is an `NSError` underneath, so that every spelling for errors of either kind works:
+/// It wraps an `NSError`, so code that catches either type works:
 ///
 /// ```swift
 /// do {
@@ -19,7 +19,7 @@ public let kLAErrorDomain = LAErrorDomain
 /// }
 /// ```
 public struct LAError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {  // NSError is immutable
-    /// The error as Foundation knows it: domain, number, texts, and the cause under `NSUnderlyingErrorKey`.
+    /// The wrapped error: domain, code, texts, and the cause under `NSUnderlyingErrorKey`.
     public let _nsError: NSError
 
     /// Wraps an error of ``errorDomain``.
@@ -28,52 +28,52 @@ public struct LAError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
         _nsError = error
     }
 
-    /// Makes an error, as apps and tests do.
+    /// Makes an error, for apps and tests.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         _nsError = NSError(domain: LAErrorDomain, code: code.rawValue, userInfo: userInfo)
     }
 
-    /// The reason; ``Code/authenticationFailed`` for a number that this version does not know, which
-    /// ``errorCode`` still tells.
+    /// The reason; ``Code/authenticationFailed`` for a number unknown to this version, which ``errorCode``
+    /// still returns.
     public var code: Code { Code(rawValue: _nsError.code) ?? .authenticationFailed }
     /// ``LAErrorDomain``.
     public static var errorDomain: String { LAErrorDomain }
     /// The number of the reason.
     public var errorCode: Int { _nsError.code }
-    /// Texts and the cause.
+    /// The localized texts and the cause.
     public var errorUserInfo: [String: Any] { userInfo }
-    /// Texts and the cause.
+    /// The localized texts and the cause.
     public var userInfo: [String: Any] { _nsError.userInfo }
-    /// The reason in words.
+    /// The localized description of the reason.
     public var localizedDescription: String { _nsError.localizedDescription }
-    /// The reason in words.
+    /// The localized description of the reason.
     public var errorDescription: String? { _nsError.localizedDescription }
     /// What the user can do.
     public var recoverySuggestion: String? { _nsError.localizedRecoverySuggestion }
 
-    /// Compares domain, number and texts.
+    /// Compares domain, code and texts.
     public static func == (lhs: LAError, rhs: LAError) -> Bool { lhs._nsError.isEqual(rhs._nsError) }
-    /// Hashes the number.
+    /// Hashes the code.
     public func hash(into hasher: inout Hasher) { hasher.combine(_nsError.code) }
 }
 
 extension LAError: _ObjectiveCBridgeable {
-    /// The error as an object.
+    /// The wrapped `NSError`.
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
-    /// Takes an object that must be an error of this domain.
+    /// Wraps an `NSError`, which must be of this domain.
     public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout LAError?) {
         result = LAError(_nsError: source)
     }
 
-    /// Takes an object if it is an error of this domain.
+    /// Wraps an `NSError` if it is of this domain.
     public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout LAError?) -> Bool {
         guard source.domain == LAErrorDomain else { return false }
         result = LAError(_nsError: source)
         return true
     }
 
-    /// Takes an object that must be an error of this domain.
+    /// Wraps an `NSError`, which must be of this domain.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         guard let source else { preconditionFailure("no error") }
         return LAError(_nsError: source)

@@ -1,49 +1,50 @@
 import Foundation
 
 extension LAError {
-    /// The reasons, by Apple's numbers.
+    /// The reasons, with Apple's numbers.
     public enum Code: Int, Sendable {
-        /// What was shown did not match.
+        /// The finger or passcode did not match.
         case authenticationFailed = -1
-        /// The user stopped it.
+        /// The user cancelled the prompt.
         case userCancel = -2
         /// The user chose the fallback button.
         case userFallback = -3
-        /// The system stopped it: suspend, the sensor was taken, a prompt that nobody answered.
+        /// The system cancelled the prompt: suspend, another program took the sensor, or the user did not
+        /// answer in time.
         case systemCancel = -4
-        /// There is no passcode: the keychain was not set up.
+        /// No passcode is set: the keychain was not set up.
         case passcodeNotSet = -5
-        /// No sensor can be used.
+        /// There is no usable sensor.
         case biometryNotAvailable = -6
         /// No finger is enrolled.
         case biometryNotEnrolled = -7
-        /// Too many failures; biometry works again once the passcode is entered.
+        /// Too many failed attempts; biometry is locked until the passcode is entered.
         case biometryLockout = -8
-        /// The app stopped it, with `invalidate()` or by cancelling its task.
+        /// The app cancelled the prompt, with `invalidate()` or by cancelling its task.
         case appCancel = -9
-        /// The context was invalidated before.
+        /// The context has been invalidated.
         case invalidContext = -10
         /// There is no companion device.
         case companionNotAvailable = -11
-        /// No removable sensor was ever paired.
+        /// No removable sensor has been paired.
         case biometryNotPaired = -12
         /// The sensor was unplugged.
         case biometryDisconnected = -13
-        /// Views of the wrong size; never given here.
+        /// A view has invalid dimensions; never thrown here.
         case invalidDimensions = -14
-        /// A prompt was needed, and is not allowed or there is nowhere to show it.
+        /// A prompt is needed, but is not allowed or cannot be shown anywhere.
         case notInteractive = -1004
 
-        /// ``biometryNotAvailable`` by its old name.
+        /// The old name of ``biometryNotAvailable``.
         public static var touchIDNotAvailable: Code { .biometryNotAvailable }
-        /// ``biometryNotEnrolled`` by its old name.
+        /// The old name of ``biometryNotEnrolled``.
         public static var touchIDNotEnrolled: Code { .biometryNotEnrolled }
-        /// ``biometryLockout`` by its old name.
+        /// The old name of ``biometryLockout``.
         public static var touchIDLockout: Code { .biometryLockout }
-        /// ``companionNotAvailable`` by its old name.
+        /// The old name of ``companionNotAvailable``.
         public static var watchNotAvailable: Code { .companionNotAvailable }
 
-        /// Matches an error of this reason, in `catch` and `switch`.
+        /// Matches an error with this code, in `catch` and `switch`.
         public static func ~= (match: Code, error: any Error) -> Bool {
             let error = error as NSError
             return error.domain == LAErrorDomain && error.code == match.rawValue

@@ -4,7 +4,7 @@ import Security
 
 /// Runs functions of Security that may wait for the daemon, on a private queue.
 enum KeyWork {
-    /// Calls `handler` once with what `work` returns, or with the error that it leaves.
+    /// Calls `handler` once, with the result or the error of `work`.
     static func run(
         _ handler: @escaping @Sendable (Data?, (any Error)?) -> Void,
         _ work: @escaping @Sendable (UnsafeMutablePointer<Unmanaged<CFError>?>) -> CFData?
@@ -19,7 +19,7 @@ enum KeyWork {
         }
     }
 
-    /// Waits for the one call of a handler.
+    /// Waits for the call of a handler.
     static func wait(
         _ start: (@escaping @Sendable (Data?, (any Error)?) -> Void) -> Void
     ) async throws -> Data {
@@ -30,7 +30,7 @@ enum KeyWork {
         }
     }
 
-    /// ``LAError`` where the user was needed.
+    /// Unwraps the ``LAError`` if the user was needed.
     private static func errorForApps(_ error: CFError) -> any Error {
         guard let underlying = error.userInfo[NSUnderlyingErrorKey] as? NSError,
             underlying.domain == LAErrorDomain

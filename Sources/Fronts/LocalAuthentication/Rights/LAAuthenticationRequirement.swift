@@ -1,11 +1,11 @@
 public import Foundation
 package import Security
 
-/// What a right demands of the user.
+/// The authentication that a right requires.
 public final class LAAuthenticationRequirement: NSObject, Sendable {
-    /// The same as an access control says it.
+    /// The requirement as flags of an access control.
     package let flags: SecAccessControlCreateFlags
-    /// The same as a policy: what is shown for it meets ``flags``, for every operation.
+    /// The requirement as a policy: evaluating it satisfies ``flags``, for every operation.
     let policy: LAPolicy
 
     private init(_ flags: SecAccessControlCreateFlags, _ policy: LAPolicy) {
@@ -24,17 +24,18 @@ public final class LAAuthenticationRequirement: NSObject, Sendable {
         LAAuthenticationRequirement(.biometryAny, .deviceOwnerAuthenticationWithBiometrics)
     }
 
-    /// A finger of the set that is enrolled when the right is saved; the right is lost when the set changes.
+    /// A finger of the set that is enrolled when the right is saved; the right is invalidated when the set
+    /// changes.
     public class var biometryCurrentSet: LAAuthenticationRequirement {
         LAAuthenticationRequirement(.biometryCurrentSet, .deviceOwnerAuthenticationWithBiometrics)
     }
 
-    /// A finger, or something else where that is not possible.
+    /// A finger, or the fallback if biometry is not possible.
     public class func biometry(fallback: LABiometryFallbackRequirement) -> LAAuthenticationRequirement {
         LAAuthenticationRequirement(fallback.flags, .deviceOwnerAuthentication)
     }
 
-    /// What a saved right demands; nil for an access control that no requirement stands for.
+    /// The requirement of a saved right; nil for flags that match no requirement.
     init?(_ flags: SecAccessControlCreateFlags) {
         let known = [
             Self.default, .biometry, .biometryCurrentSet, .biometry(fallback: .devicePasscode),
@@ -45,16 +46,16 @@ public final class LAAuthenticationRequirement: NSObject, Sendable {
         super.init()
     }
 
-    /// Two are equal when they demand the same.
+    /// Compares the flags.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? LAAuthenticationRequirement)?.flags == flags
     }
 
-    /// A hash that equal ones share.
+    /// A hash consistent with `isEqual(_:)`.
     public override var hash: Int { flags.rawValue.hashValue }
 }
 
-/// What a right takes in place of a finger.
+/// The fallback that a right accepts in place of biometry.
 public final class LABiometryFallbackRequirement: NSObject, Sendable {
     fileprivate let flags: SecAccessControlCreateFlags
 
@@ -63,7 +64,7 @@ public final class LABiometryFallbackRequirement: NSObject, Sendable {
         super.init()
     }
 
-    /// What the system takes: the passcode.
+    /// The system's default: the passcode.
     public class var `default`: LABiometryFallbackRequirement { LABiometryFallbackRequirement(.userPresence) }
 
     /// The passcode.
@@ -71,11 +72,11 @@ public final class LABiometryFallbackRequirement: NSObject, Sendable {
         LABiometryFallbackRequirement([.biometryAny, .or, .devicePasscode])
     }
 
-    /// Two are equal when they take the same.
+    /// Compares the flags.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? LABiometryFallbackRequirement)?.flags == flags
     }
 
-    /// A hash that equal ones share.
+    /// A hash consistent with `isEqual(_:)`.
     public override var hash: Int { flags.rawValue.hashValue }
 }

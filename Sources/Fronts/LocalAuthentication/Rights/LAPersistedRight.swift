@@ -3,23 +3,23 @@ import KeychainClient
 import KeychainModel
 import Security
 
-/// A saved right, with a key that it guards and a secret.
+/// A saved right, with a key and a secret that it protects.
 ///
-/// Saving and loading: ``LARightStore``. Key and secret can be used while the right is authorized, and never
-/// prompt: the daemon refuses them otherwise, whatever this process holds.
+/// ``LARightStore`` saves and loads rights. The key and the secret can be used only while the right is
+/// authorized, and using them never prompts: the daemon itself refuses other uses.
 public final class LAPersistedRight: LARight, @unchecked Sendable {  // adds nothing that changes
-    /// Its name in the store.
+    /// The right's identifier in the store.
     let identifier: String
-    /// The private key that it guards, for use in its authorization.
+    /// The private key, for use in the right's authorization.
     let privateKey: SecKey
-    /// The public half.
+    /// The public key.
     let publicKey: SecKey
     let keychain: RemoteKeychain
 
-    /// A right that lies in the keychain of now.
+    /// Makes a right from its representation, in the current keychain.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` for a representation that stands for no key or for no
-    ///   right, and with `errSecItemNotFound` when its enrolled set is gone.
+    /// - Throws: ``KeychainError`` with `errSecDecode` for a representation that is not of a right's key, and
+    ///   with `errSecItemNotFound` if the right was invalidated by a change of the enrolled fingers.
     init(identifier: String, representation: [UInt8]) throws(KeychainError) {
         let authorization = RightAuthorization()
         var wishes = PromptWishes()
@@ -42,15 +42,15 @@ public final class LAPersistedRight: LARight, @unchecked Sendable {  // adds not
         super.init(requirement, authorization)
     }
 
-    /// The key.
+    /// The right's private key.
     public var key: LAPrivateKey { LAPrivateKey(of: self) }
 
-    /// The secret.
+    /// The right's secret.
     public var secret: LASecret { LASecret(of: self) }
 
-    /// A right that was removed, or whose fingers have changed, cannot be authorized any more.
+    /// Throws if the right was removed or invalidated by a change of the enrolled fingers.
     ///
-    /// While the keychain is locked that cannot be told.
+    /// While the keychain is locked this cannot be checked.
     override func confirm() throws(KeychainError) {
         do throws(KeychainError) {
             let prompt = try authorization.describeForKeychain().prompt

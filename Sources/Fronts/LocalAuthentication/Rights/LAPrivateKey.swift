@@ -1,10 +1,10 @@
 public import Foundation
 public import Security
 
-/// The private half of a saved right's key: P-256, used by the daemon while the right is authorized.
+/// The private key of a saved right: P-256, used by the daemon while the right is authorized.
 ///
-/// All handlers are called once, on a private queue; the error is ``LAError/Code/notInteractive`` when the right is
-/// not authorized, and an `NSError` with `errSecParam` for an algorithm that the key has not.
+/// Every handler is called once, on a private queue. The error is ``LAError/Code/notInteractive`` if the right is
+/// not authorized, and an `NSError` with `errSecParam` for an algorithm the key does not support.
 public final class LAPrivateKey: NSObject, Sendable {
     private let right: LAPersistedRight
 
@@ -13,15 +13,15 @@ public final class LAPrivateKey: NSObject, Sendable {
         super.init()
     }
 
-    /// The public half; using it needs nobody.
+    /// The public key; usable without authorization.
     public var publicKey: LAPublicKey { LAPublicKey(right.publicKey) }
 
-    /// Whether the key signs by an algorithm.
+    /// Whether the key can sign with an algorithm.
     public func canSign(using algorithm: SecKeyAlgorithm) -> Bool {
         SecKeyIsAlgorithmSupported(right.privateKey, .sign, algorithm)
     }
 
-    /// Signs a message or a digest, as the algorithm says.
+    /// Signs a message or a digest, depending on the algorithm.
     public func sign(
         _ data: Data,
         algorithm: SecKeyAlgorithm,
@@ -32,19 +32,19 @@ public final class LAPrivateKey: NSObject, Sendable {
         }
     }
 
-    /// Signs a message or a digest, as the algorithm says.
+    /// Signs a message or a digest, depending on the algorithm.
     ///
-    /// - Throws: ``LAError`` with ``LAError/Code/notInteractive`` when the right is not authorized.
+    /// - Throws: ``LAError`` with ``LAError/Code/notInteractive`` if the right is not authorized.
     public func sign(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await KeyWork.wait { self.sign(data, algorithm: algorithm, completion: $0) }
     }
 
-    /// Whether the key decrypts by an algorithm.
+    /// Whether the key can decrypt with an algorithm.
     public func canDecrypt(using algorithm: SecKeyAlgorithm) -> Bool {
         SecKeyIsAlgorithmSupported(right.privateKey, .decrypt, algorithm)
     }
 
-    /// Decrypts what was encrypted to the public half.
+    /// Decrypts data that was encrypted to the public key.
     public func decrypt(
         _ data: Data,
         algorithm: SecKeyAlgorithm,
@@ -55,25 +55,25 @@ public final class LAPrivateKey: NSObject, Sendable {
         }
     }
 
-    /// Decrypts what was encrypted to the public half.
+    /// Decrypts data that was encrypted to the public key.
     ///
-    /// - Throws: ``LAError`` with ``LAError/Code/notInteractive`` when the right is not authorized.
+    /// - Throws: ``LAError`` with ``LAError/Code/notInteractive`` if the right is not authorized.
     public func decrypt(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await KeyWork.wait { self.decrypt(data, algorithm: algorithm, completion: $0) }
     }
 
-    /// Whether the key agrees on secrets by an algorithm.
+    /// Whether the key supports a key exchange algorithm.
     public func canExchangeKeys(using algorithm: SecKeyAlgorithm) -> Bool {
         SecKeyIsAlgorithmSupported(right.privateKey, .keyExchange, algorithm)
     }
 
-    /// Agrees on a secret with the owner of another key.
+    /// Computes a secret shared with the owner of another key.
     ///
     /// - Parameters:
-    ///   - publicKey: the other's, in X9.63.
-    ///   - algorithm: how.
-    ///   - parameters: `SecKeyKeyExchangeParameter` names and their values, where the algorithm derives a key.
-    ///   - handler: called with the secret or the key.
+    ///   - publicKey: the other party's public key, in X9.63 representation.
+    ///   - algorithm: the key exchange algorithm.
+    ///   - parameters: values for `SecKeyKeyExchangeParameter` keys, if the algorithm derives a key.
+    ///   - handler: called with the shared secret or the derived key.
     public func exchangeKeys(
         publicKey: Data,
         algorithm: SecKeyAlgorithm,
@@ -85,7 +85,7 @@ public final class LAPrivateKey: NSObject, Sendable {
             let name = (key.base as? SecKeyKeyExchangeParameter)?.rawValue as String? ?? key.base as? String
             if let name { named[name] = value }
         }
-        // Nobody else has the dictionary.
+        // The dictionary is not shared with other code.
         nonisolated(unsafe) let dictionary = named as CFDictionary
         KeyWork.run(handler) { [right] error in
             let attributes: [CFString: Any] = [
@@ -98,14 +98,14 @@ public final class LAPrivateKey: NSObject, Sendable {
         }
     }
 
-    /// Agrees on a secret with the owner of another key.
+    /// Computes a secret shared with the owner of another key.
     ///
     /// - Parameters:
-    ///   - publicKey: the other's, in X9.63.
-    ///   - algorithm: how.
-    ///   - parameters: `SecKeyKeyExchangeParameter` names and their values, where the algorithm derives a key.
-    /// - Returns: the secret or the key.
-    /// - Throws: ``LAError`` with ``LAError/Code/notInteractive`` when the right is not authorized.
+    ///   - publicKey: the other party's public key, in X9.63 representation.
+    ///   - algorithm: the key exchange algorithm.
+    ///   - parameters: values for `SecKeyKeyExchangeParameter` keys, if the algorithm derives a key.
+    /// - Returns: the shared secret or the derived key.
+    /// - Throws: ``LAError`` with ``LAError/Code/notInteractive`` if the right is not authorized.
     public func exchangeKeys(
         publicKey: Data,
         algorithm: SecKeyAlgorithm,

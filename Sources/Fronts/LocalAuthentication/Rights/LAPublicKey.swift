@@ -1,10 +1,10 @@
 public import Foundation
 public import Security
 
-/// The public half of a saved right's key; using it needs nobody.
+/// The public key of a saved right; usable without authorization.
 ///
-/// All handlers are called once, on a private queue; the error is an `NSError` with `errSecParam` for an algorithm
-/// that the key has not.
+/// Every handler is called once, on a private queue. The error is an `NSError` with `errSecParam` for an algorithm
+/// the key does not support.
 public final class LAPublicKey: NSObject, Sendable {
     private let key: SecKey
 
@@ -13,20 +13,20 @@ public final class LAPublicKey: NSObject, Sendable {
         super.init()
     }
 
-    /// Gives the key in X9.63: 4, then x and y of 32 bytes each.
+    /// Exports the key in X9.63 representation: the byte 4, then x and y of 32 bytes each.
     public func exportBytes(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
         KeyWork.run(handler) { [key] error in SecKeyCopyExternalRepresentation(key, error) }
     }
 
-    /// The key in X9.63: 4, then x and y of 32 bytes each.
+    /// The key in X9.63 representation: the byte 4, then x and y of 32 bytes each.
     public var bytes: Data {
         get async throws { try await KeyWork.wait { self.exportBytes(completion: $0) } }
     }
 
-    /// Whether one can encrypt to the key by an algorithm.
+    /// Whether the key can encrypt with an algorithm.
     public func canEncrypt(using algorithm: SecKeyAlgorithm) -> Bool { supports(.encrypt, algorithm) }
 
-    /// Encrypts to the owner of the private half.
+    /// Encrypts data for the owner of the private key.
     public func encrypt(
         _ data: Data,
         algorithm: SecKeyAlgorithm,
@@ -37,23 +37,23 @@ public final class LAPublicKey: NSObject, Sendable {
         }
     }
 
-    /// Encrypts to the owner of the private half.
+    /// Encrypts data for the owner of the private key.
     ///
-    /// - Throws: an `NSError` with `errSecParam` for an algorithm that the key has not.
+    /// - Throws: an `NSError` with `errSecParam` for an algorithm the key does not support.
     public func encrypt(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await KeyWork.wait { self.encrypt(data, algorithm: algorithm, completion: $0) }
     }
 
-    /// Whether the key verifies by an algorithm.
+    /// Whether the key can verify signatures with an algorithm.
     public func canVerify(using algorithm: SecKeyAlgorithm) -> Bool { supports(.verify, algorithm) }
 
-    /// Verifies the signature of a message or a digest, as the algorithm says.
+    /// Verifies the signature of a message or a digest, depending on the algorithm.
     ///
     /// - Parameters:
     ///   - signedData: the message or the digest.
-    ///   - signature: what was made of it.
-    ///   - algorithm: how.
-    ///   - handler: called with nil for the key's own signature, otherwise with an error.
+    ///   - signature: the signature.
+    ///   - algorithm: the signature algorithm.
+    ///   - handler: called with nil for a valid signature, otherwise with an error.
     public func verify(
         _ signedData: Data,
         signature: Data,
@@ -66,9 +66,9 @@ public final class LAPublicKey: NSObject, Sendable {
         }
     }
 
-    /// Verifies the signature of a message or a digest, as the algorithm says.
+    /// Verifies the signature of a message or a digest, depending on the algorithm.
     ///
-    /// - Throws: an error for any signature but the key's own.
+    /// - Throws: an error if the signature is not valid.
     public func verify(_ signedData: Data, signature: Data, algorithm: SecKeyAlgorithm) async throws {
         _ = try await KeyWork.wait { reply in
             self.verify(signedData, signature: signature, algorithm: algorithm) { reply(nil, $0) }

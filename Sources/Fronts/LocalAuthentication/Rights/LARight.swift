@@ -2,7 +2,7 @@ public import Foundation
 import KeychainModel
 import SecretMemory
 
-/// What the user must show before a part of an app may be used.
+/// The right to use a part of an app, which the user authorizes by authenticating.
 ///
 /// ```swift
 /// let right = LARight()
@@ -11,18 +11,18 @@ import SecretMemory
 /// await right.deauthorize()
 /// ```
 ///
-/// ``state`` is for the user interface alone. What a right guards, save with it (``LARightStore``): the daemon
-/// gives the secret and uses the key only for what the user has shown.
+/// ``state`` is only for the app's user interface. To protect data or a key, save it with the right
+/// (``LARightStore``): the daemon releases the secret and uses the key only after the user's authentication.
 open class LARight: NSObject, @unchecked Sendable {  // all that changes is behind locks
-    /// Where an authorization stands.
+    /// The state of an authorization.
     public enum State: Int, Sendable {
-        /// Nobody asked yet.
+        /// Authorization was not requested yet.
         case unknown = 0
         /// The user is being asked.
         case authorizing = 1
-        /// The user showed what is demanded.
+        /// The user met the requirement.
         case authorized = 2
-        /// The user did not, or the authorization was given up.
+        /// The user did not meet the requirement, or the right was deauthorized.
         case notAuthorized = 3
     }
 
@@ -30,14 +30,14 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
     let authorization: RightAuthorization
     private let number = Guarded(0)
 
-    /// A right that demands a finger or the passcode.
+    /// Makes a right that requires a finger or the passcode.
     public override init() {
         requirement = .default
         authorization = RightAuthorization()
         super.init()
     }
 
-    /// A right that demands what `requirement` says.
+    /// Makes a right with a requirement.
     public init(requirement: LAAuthenticationRequirement) {
         self.requirement = requirement
         authorization = RightAuthorization()
@@ -52,22 +52,22 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
 
     deinit { authorization.invalidate() }
 
-    /// A number of the app's own, to tell rights apart.
+    /// An identifier for the app's own use.
     open var tag: Int {
         get { number.withLock { $0 } }
         set { number.withLock { $0 = newValue } }
     }
 
-    /// Where the authorization stands.
+    /// The state of the authorization.
     open var state: State { authorization.state }
 
-    /// Asks the user for what the right demands; asks again when it is authorized already.
+    /// Asks the user to meet the requirement, even if the right is already authorized.
     ///
-    /// Who calls while the user is being asked hears of the same end.
+    /// Calls during the prompt get the same result.
     ///
     /// - Parameters:
-    ///   - localizedReason: why, shown as the app's words; an empty one is an error.
-    ///   - handler: called exactly once, on a private queue, with ``LAError`` or nil.
+    ///   - localizedReason: the app's reason, shown in the prompt; an empty one is an error.
+    ///   - handler: called exactly once, on a private queue, with an ``LAError`` or nil.
     open func authorize(
         localizedReason: String,
         completion handler: @escaping @Sendable ((any Error)?) -> Void
@@ -80,9 +80,9 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
         )
     }
 
-    /// Asks the user for what the right demands; cancelling the task takes the prompt away.
+    /// Asks the user to meet the requirement; cancelling the task removes the prompt.
     ///
-    /// - Throws: ``LAError``, with ``LAError/Code/appCancel`` when the task was cancelled or the right
+    /// - Throws: ``LAError``; ``LAError/Code/appCancel`` if the task was cancelled or the right was
     ///   deauthorized.
     open func authorize(localizedReason: String) async throws {
         _ = try await LAContext.awaitReply { reply in
@@ -90,9 +90,9 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
         }
     }
 
-    /// Tells whether the right could be authorized now, without a prompt.
+    /// Checks whether the right can be authorized now; shows no prompt.
     ///
-    /// - Parameter handler: called once, on a private queue, with the obstacle or nil.
+    /// - Parameter handler: called once, on a private queue, with the error that prevents it, or nil.
     open func checkCanAuthorize(completion handler: @escaping @Sendable ((any Error)?) -> Void) {
         let context = authorization.freshContext
         Evaluation.queue.async { [requirement] in
@@ -105,27 +105,27 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
         }
     }
 
-    /// Tells whether the right could be authorized now, without a prompt.
+    /// Checks whether the right can be authorized now; shows no prompt.
     ///
-    /// - Throws: ``LAError``, why not.
+    /// - Throws: ``LAError`` if it cannot.
     open func checkCanAuthorize() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             checkCanAuthorize { continuation.resume(with: $0.map(Result.failure) ?? .success(())) }
         }
     }
 
-    /// Gives the authorization up; one under way ends with ``LAError/Code/appCancel``.
+    /// Deauthorizes the right; an authorization in progress ends with ``LAError/Code/appCancel``.
     ///
-    /// - Parameter handler: called once, on a private queue, when nothing shown before counts any more.
+    /// - Parameter handler: called once, on a private queue, when earlier authentication no longer counts.
     open func deauthorize(completion handler: @escaping @Sendable () -> Void) {
         authorization.giveUp(completion: handler)
     }
 
-    /// Gives the authorization up; one under way ends with ``LAError/Code/appCancel``.
+    /// Deauthorizes the right; an authorization in progress ends with ``LAError/Code/appCancel``.
     open func deauthorize() async {
         await withCheckedContinuation { continuation in deauthorize { continuation.resume() } }
     }
 
-    /// Makes sure, without a prompt, that there is something to authorize; a plain right is there always.
+    /// Checks, without a prompt, that the right still exists; a right that is not saved always does.
     func confirm() throws(KeychainError) {}
 }

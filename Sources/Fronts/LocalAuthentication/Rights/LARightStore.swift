@@ -3,7 +3,7 @@ import KeychainClient
 import KeychainModel
 import Security
 
-/// Keeps rights in the keychain, each with a key of its own and, if wanted, a secret.
+/// Saves rights in the keychain, each with a key of its own and an optional secret.
 ///
 /// ```swift
 /// _ = try await LARightStore.shared.saveRight(LARight(), identifier: "token", secret: token)
@@ -13,8 +13,9 @@ import Security
 /// let token = try await right.secret.rawData
 /// ```
 ///
-/// A program sees its own rights alone. Errors are ``LAError`` where the user was needed, otherwise `NSError`s with
-/// the `OSStatus`: `errSecItemNotFound`, `errSecDuplicateItem`. All handlers are called once, on a private queue.
+/// A program can access only its own rights. Errors are ``LAError`` if the user was needed, otherwise `NSError`
+/// with the `OSStatus`: `errSecItemNotFound`, `errSecDuplicateItem`. Every handler is called once, on a private
+/// queue.
 public final class LARightStore: NSObject, Sendable {
     /// The store of this program.
     public class var shared: LARightStore { ofProgram }
@@ -23,7 +24,7 @@ public final class LARightStore: NSObject, Sendable {
 
     override init() { super.init() }
 
-    /// Loads a right; asks nobody but for the passcode of a locked keychain.
+    /// Loads a right; prompts only for the passcode of a locked keychain.
     public func right(
         forIdentifier identifier: String,
         completion handler: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void
@@ -37,9 +38,9 @@ public final class LARightStore: NSObject, Sendable {
         }
     }
 
-    /// Loads a right; asks nobody but for the passcode of a locked keychain.
+    /// Loads a right; prompts only for the passcode of a locked keychain.
     ///
-    /// - Throws: an `NSError` with `errSecItemNotFound` when there is no such right.
+    /// - Throws: an `NSError` with `errSecItemNotFound` if there is no such right.
     public func right(forIdentifier identifier: String) async throws -> LAPersistedRight {
         try await wait { self.right(forIdentifier: identifier, completion: $0) }
     }
@@ -55,7 +56,7 @@ public final class LARightStore: NSObject, Sendable {
 
     /// Saves a right with a new key and an empty secret.
     ///
-    /// - Throws: an `NSError` with `errSecDuplicateItem` when there is a right of this name.
+    /// - Throws: an `NSError` with `errSecDuplicateItem` if a right of this name exists.
     public func saveRight(_ right: LARight, identifier: String) async throws -> LAPersistedRight {
         try await wait { self.saveRight(right, identifier: identifier, completion: $0) }
     }
@@ -90,7 +91,7 @@ public final class LARightStore: NSObject, Sendable {
 
     /// Saves a right with a new key and a secret.
     ///
-    /// - Throws: an `NSError` with `errSecDuplicateItem` when there is a right of this name.
+    /// - Throws: an `NSError` with `errSecDuplicateItem` if a right of this name exists.
     public func saveRight(
         _ right: LARight,
         identifier: String,
@@ -109,7 +110,7 @@ public final class LARightStore: NSObject, Sendable {
 
     /// Deletes a right, its key and its secret.
     ///
-    /// - Throws: an `NSError` with `errSecItemNotFound` when it is gone already.
+    /// - Throws: an `NSError` with `errSecItemNotFound` if it was removed before.
     public func removeRight(_ right: LAPersistedRight) async throws {
         try await removeRight(forIdentifier: right.identifier)
     }
@@ -127,7 +128,7 @@ public final class LARightStore: NSObject, Sendable {
 
     /// Deletes the right of this name, its key and its secret.
     ///
-    /// - Throws: an `NSError` with `errSecItemNotFound` when there is no such right.
+    /// - Throws: an `NSError` with `errSecItemNotFound` if there is no such right.
     public func removeRight(forIdentifier identifier: String) async throws {
         _ = try await wait { reply in
             self.removeRight(forIdentifier: identifier) { reply(true, $0) }
@@ -150,7 +151,7 @@ public final class LARightStore: NSObject, Sendable {
         _ = try await wait { reply in self.removeAllRights { reply(true, $0) } }
     }
 
-    /// Waits for the daemon on a thread of the private queue.
+    /// Runs `work`, which waits for the daemon, on the private queue.
     private func run<Value: Sendable>(
         _ handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
         _ work: @escaping @Sendable (Place) throws(KeychainError) -> Value
@@ -180,13 +181,13 @@ public final class LARightStore: NSObject, Sendable {
     }
 }
 
-/// Which keychain the caller of a store means, and where its prompts go.
+/// The caller's keychain and prompt origin.
 private struct Place: Sendable {
     let keychain = KeychainConnection.current
     let prompt = PromptFields(origin: KeychainConnection.originOfNow)
     private let promptOrigin = KeychainConnection.promptOrigin
 
-    /// Runs `work` on another thread as if it were the caller's.
+    /// Runs `work` on another thread with the caller's task-local values.
     func run<Value>(_ work: (Place) throws(KeychainError) -> Value) throws(KeychainError) -> Value {
         let result = KeychainConnection.$current.withValue(keychain) {
             KeychainConnection.$promptOrigin.withValue(promptOrigin) {

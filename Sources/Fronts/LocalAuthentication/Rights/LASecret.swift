@@ -4,7 +4,7 @@ import KeychainModel
 import SecretMemory
 import Security
 
-/// The data that a saved right guards.
+/// The secret data of a saved right.
 public final class LASecret: NSObject, Sendable {
     private let right: LAPersistedRight
 
@@ -13,10 +13,10 @@ public final class LASecret: NSObject, Sendable {
         super.init()
     }
 
-    /// Reads the data; empty when the right was saved without any.
+    /// Reads the data; empty if the right was saved without a secret.
     ///
-    /// - Parameter handler: called once, on a private queue, with the data, or with an error:
-    ///   ``LAError/Code/notInteractive`` when the right is not authorized.
+    /// - Parameter handler: called once, on a private queue, with the data or an error:
+    ///   ``LAError/Code/notInteractive`` if the right is not authorized.
     public func loadData(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
         Evaluation.queue.async { [right] in
             do throws(KeychainError) {
@@ -27,9 +27,9 @@ public final class LASecret: NSObject, Sendable {
         }
     }
 
-    /// The data; empty when the right was saved without any.
+    /// The data; empty if the right was saved without a secret.
     ///
-    /// Throws ``LAError`` with ``LAError/Code/notInteractive`` when the right is not authorized.
+    /// Throws ``LAError`` with ``LAError/Code/notInteractive`` if the right is not authorized.
     public var rawData: Data {
         get async throws {
             try await withCheckedThrowingContinuation { continuation in

@@ -4,24 +4,24 @@ import KeychainModel
 import SecretMemory
 import Security
 
-/// What the user has shown for one right: asked for, shown, given up.
+/// The authorization of one right.
 ///
-/// Each authorization has a context of its own, so that nothing shown before counts again.
+/// Each authorization has a context of its own, so that earlier authentication does not count again.
 final class RightAuthorization: Sendable {
     typealias Handler = @Sendable ((any Error)?) -> Void
 
     private struct Progress: Sendable {
         var state = LARight.State.unknown
-        /// The context that the user shows it in; nothing was shown in it unless authorized.
+        /// The context in which the user authenticates; empty unless authorized.
         var context: LAContext
-        /// Whom to tell the end of the authorization under way.
+        /// The handlers to call at the end of the authorization in progress.
         var waiting: [Handler] = []
     }
 
     private let makeContext: @Sendable () -> LAContext
     private let progress: Guarded<Progress>
 
-    /// Nothing was shown yet; the keychain of now will be asked.
+    /// Makes an empty authorization for the current keychain.
     init() {
         let (keychain, origin) = (KeychainConnection.current, KeychainConnection.promptOrigin)
         makeContext = {
@@ -32,13 +32,13 @@ final class RightAuthorization: Sendable {
         progress = Guarded(Progress(context: makeContext()))
     }
 
-    /// Where it stands.
+    /// The state of the authorization.
     var state: LARight.State { progress.withLock(\.state) }
 
-    /// A context of the same keychain in which nothing was shown.
+    /// An empty context of the same keychain.
     var freshContext: LAContext { makeContext() }
 
-    /// Asks the user, if nothing is in the way; who calls while the user is being asked hears of the same end.
+    /// Asks the user after `check` has succeeded; calls during the prompt get the same result.
     func ask(
         for policy: LAPolicy,
         reason: String,
@@ -58,7 +58,7 @@ final class RightAuthorization: Sendable {
         fresh.evaluate(policy, reason: reason, after: check) { _, error in self.end(in: fresh, error) }
     }
 
-    /// Gives up what was shown; `handler` is called when the daemon has forgotten it.
+    /// Discards the authentication; `handler` is called when the daemon has discarded it.
     func giveUp(completion handler: @escaping @Sendable () -> Void) {
         let fresh = makeContext()
         let (old, waiting) = progress.withLock { progress in
@@ -72,10 +72,10 @@ final class RightAuthorization: Sendable {
         }
     }
 
-    /// Gives up what was shown, for good.
+    /// Discards the authentication for good.
     func invalidate() { progress.withLock(\.context).invalidate() }
 
-    /// The user was asked in `context`; an end that comes after giving up counts no more.
+    /// Ends the authorization in `context`; ignored if it was given up meanwhile.
     private func end(in context: LAContext, _ error: (any Error)?) {
         let waiting = progress.withLock { progress -> [Handler] in
             guard progress.context === context else { return [] }
@@ -88,7 +88,8 @@ final class RightAuthorization: Sendable {
 }
 
 extension RightAuthorization: AuthenticationContextProviding {
-    /// For the use of what a right guards: nobody is asked, what was shown counts or not.
+    /// The context for a use of the right's key or secret; allows no prompt, so only earlier authentication
+    /// counts.
     func describeForKeychain() throws(KeychainError) -> AuthenticationContextDescription {
         var description = try progress.withLock(\.context).describeForKeychain()
         description.prompt.interactionAllowed = false

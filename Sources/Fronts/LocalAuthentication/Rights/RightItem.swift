@@ -4,29 +4,29 @@ import KeychainModel
 import SecretMemory
 import Security
 
-/// How a right lies in the keychain: as one password item, so that a right is there whole or not at all.
+/// Stores a right in the keychain, as one password item, so that it is saved atomically.
 ///
-/// The item's secret is the right's, under the right's access control; the key's representation, which is sealed
-/// itself, is an attribute.
+/// The item's data is the right's secret, under the right's access control; the key's representation, which is
+/// sealed by itself, is an attribute.
 struct RightItem {
     /// `kSecAttrService` of all rights.
     private static let service = AttributeValue.string("LARightStore")
 
     private let attributes: ItemAttributes
 
-    /// The right of this name.
+    /// The item of the right with this name.
     init(_ identifier: String) {
         attributes = [.service: Self.service, .account: .string(identifier)]
     }
 
     private init() { attributes = [.service: Self.service] }
 
-    /// All rights of this program.
+    /// The items of all rights of this program.
     static let all = RightItem()
 
     /// Stores a right.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one of this name.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if a right of this name exists.
     func add(
         _ key: EnclaveKey,
         secret: Data,
@@ -50,9 +50,9 @@ struct RightItem {
         _ = try keychain.add(item)
     }
 
-    /// What stands for the key of a right; asks nobody but for the passcode of a locked keychain.
+    /// The representation of a right's key; prompts only for the passcode of a locked keychain.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is no such right.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` if there is no such right.
     func representation(
         in keychain: RemoteKeychain,
         prompt: PromptFields
@@ -66,7 +66,7 @@ struct RightItem {
         return representation
     }
 
-    /// The secret of a right, for what its user has shown.
+    /// The secret of a right, with the authentication in the right's context.
     func secret(of right: LAPersistedRight) throws(KeychainError) -> Data {
         let context = try right.authorization.describeForKeychain()
         let request = CopyItems(
@@ -82,9 +82,9 @@ struct RightItem {
         return copy
     }
 
-    /// Deletes the right, or all.
+    /// Deletes the right, or all rights.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is none.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` if there is none.
     func delete(from keychain: RemoteKeychain, prompt: PromptFields) throws(KeychainError) {
         let count = try keychain.delete(DeleteItems(query: query(returns: [], limit: .all), prompt: prompt))
         guard count > 0 else { throw KeychainError(.itemNotFound) }

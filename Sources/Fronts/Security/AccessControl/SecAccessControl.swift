@@ -2,9 +2,9 @@ public import CoreFoundation
 public import Foundation
 package import KeychainModel
 
-/// When an item can be read and what its user must show.
+/// When an item is accessible and which authentication it requires.
 public final class SecAccessControl: NSObject, CoreFoundationType, @unchecked Sendable {  // immutable
-    /// The rules, as the keychain knows them.
+    /// The access control in the keychain's model.
     package let accessControl: AccessControl
 
     package init(_ accessControl: AccessControl) {
@@ -15,15 +15,15 @@ public final class SecAccessControl: NSObject, CoreFoundationType, @unchecked Se
     /// `SecAccessControlGetTypeID`.
     public static var coreFoundationTypeID: CFTypeID { SecAccessControlGetTypeID() }
 
-    /// Two are equal when they demand the same.
+    /// Compares the access controls.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? SecAccessControl)?.accessControl == accessControl
     }
 
-    /// A hash that equal ones share.
+    /// A hash consistent with `isEqual(_:)`.
     public override var hash: Int { accessControl.hashValue }
 
-    /// The rules in words, for people who debug.
+    /// A description of the access control, for debugging.
     public override var description: String {
         let demands = accessControl.constraints.map { "\($0)" }
         let joint = accessControl.combination == .any ? " or " : " and "
@@ -34,14 +34,15 @@ public final class SecAccessControl: NSObject, CoreFoundationType, @unchecked Se
     }
 }
 
-/// `SecAccessControlGetTypeID`: a number that none of Core Foundation's own types has.
+/// `SecAccessControlGetTypeID`: a number that no type of Core Foundation itself has.
 public func SecAccessControlGetTypeID() -> CFTypeID { 0x101 }
 
-/// `SecAccessControlCreateWithFlags`: nil and an error for contradictory flags or an unknown protection.
+/// `SecAccessControlCreateWithFlags`: returns nil and an error for contradictory flags or an unknown protection.
 ///
 /// `protection` is one of the `kSecAttrAccessible…` constants. The error is `errSecParam`, as for
-/// ``SecAccessControlCreateFlags/or`` together with ``SecAccessControlCreateFlags/and``, both biometry flags, and
-/// ``SecAccessControlCreateFlags/userPresence`` with anything but an application password or private key usage.
+/// ``SecAccessControlCreateFlags/or`` together with ``SecAccessControlCreateFlags/and``, for both biometry flags,
+/// and for ``SecAccessControlCreateFlags/userPresence`` with flags other than application password or private key
+/// usage.
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?,
     _ protection: Any,

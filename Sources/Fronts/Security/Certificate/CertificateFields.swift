@@ -1,28 +1,28 @@
 import Foundation
 import SwiftASN1
 
-/// The fields of a certificate that `SecCertificate…` functions tell (RFC 5280, section 4.1).
+/// The certificate fields that the `SecCertificate…` functions return (RFC 5280, section 4.1).
 struct CertificateFields: Sendable {
     /// The content of the serial number's INTEGER.
     let serialNumber: [UInt8]
-    /// Who signed it.
+    /// The name of the issuer.
     let issuer: CertificateName
     /// When its validity begins.
     let notValidBefore: Date
     /// When its validity ends.
     let notValidAfter: Date
-    /// Whom it is for.
+    /// The name of the subject.
     let subject: CertificateName
-    /// The subject's key; nil for a kind of key that there is none of here.
+    /// The subject's public key; nil for an unsupported type of key.
     let publicKey: KeyMaterial?
-    /// The email addresses of the subject: first those of the alternative names.
+    /// The email addresses of the subject, those of the alternative names first.
     let emailAddresses: [String]
     /// The DNS names of the subject, from the alternative names.
     let dnsNames: [String]
 
-    /// Reads a whole certificate.
+    /// Parses a complete certificate.
     ///
-    /// - Throws: for anything but one certificate in DER.
+    /// - Throws: for anything except exactly one certificate in DER.
     init(derEncoded encoded: [UInt8]) throws {
         self = try DER.sequence(try DER.parse(encoded), identifier: .sequence) { nodes in
             let signed = try nodes.take()
@@ -32,10 +32,10 @@ struct CertificateFields: Sendable {
         }
     }
 
-    /// Reads what is signed: `TBSCertificate`.
+    /// Parses the signed part: `TBSCertificate`.
     private init(_ node: ASN1Node) throws {
         self = try DER.sequence(node, identifier: .sequence) { nodes in
-            // Without the field it is version 1, which is written 0.
+            // A missing field means version 1, which is encoded as 0.
             let version = try DER.optionalExplicitlyTagged(&nodes, tagNumber: 0, tagClass: .contextSpecific) {
                 try Int(derEncoded: $0)
             }
@@ -97,20 +97,20 @@ struct CertificateFields: Sendable {
         self.dnsNames = dnsNames
     }
 
-    /// A name of the subject for people; see ``SecCertificateCopySubjectSummary(_:)``.
+    /// The subject's name for display; see ``SecCertificateCopySubjectSummary(_:)``.
     var subjectSummary: String? {
         let summary = subject.summary
         if summary?.isCommonName == true { return summary?.text }
         return emailAddresses.first ?? dnsNames.first ?? summary?.text
     }
 
-    /// Why bytes are no certificate, where the library of ASN.1 does not tell.
+    /// The error for bytes that are not a certificate, where the ASN.1 library throws none.
     enum Fault: Error {
         case notACertificate
     }
 }
 
-/// An extension: what it is about, and its own DER.
+/// An extension: its identifier and its DER value.
 private struct CertificateExtension: DERParseable {
     let identifier: ASN1ObjectIdentifier
     let value: ArraySlice<UInt8>
@@ -129,13 +129,13 @@ private struct CertificateExtension: DERParseable {
 }
 
 extension Bool {
-    /// Whether an extension is critical; left out, it is not.
+    /// Whether an extension is critical; false if missing.
     fileprivate init(isCritical nodes: inout ASN1NodeCollection.Iterator) throws {
         self = try DER.decodeDefault(&nodes, defaultValue: false)
     }
 }
 
-/// The names of `subjectAltName` that summaries are made of (RFC 5280, section 4.2.1.6).
+/// The names in `subjectAltName` that summaries use (RFC 5280, section 4.2.1.6).
 private struct AlternativeNames {
     var emailAddresses: [String] = []
     var dnsNames: [String] = []
@@ -156,7 +156,7 @@ private struct AlternativeNames {
 }
 
 extension ASN1NodeCollection.Iterator {
-    /// The next node, which has to be there.
+    /// The next node, which is mandatory.
     mutating func take() throws -> ASN1Node {
         guard let node = next() else { throw CertificateFields.Fault.notACertificate }
         return node

@@ -4,7 +4,7 @@ import SwiftASN1
 /// `AlgorithmIdentifier` (RFC 5280, section 4.1.1.2).
 struct AlgorithmIdentifier {
     let algorithm: ASN1ObjectIdentifier
-    /// The parameters, if they are an object identifier, as a curve is.
+    /// The parameters, if they are an object identifier, such as a curve.
     let parameter: ASN1ObjectIdentifier?
 
     init(_ node: ASN1Node) throws {
@@ -24,10 +24,9 @@ struct AlgorithmIdentifier {
 }
 
 extension KeyMaterial {
-    /// The key of `SubjectPublicKeyInfo` (RFC 5280, section 4.1.2.7); nil for a kind that there is none of here, and for a key
-    /// that is none.
+    /// The key in `SubjectPublicKeyInfo` (RFC 5280, section 4.1.2.7); nil for an unsupported type and for an invalid key.
     ///
-    /// - Throws: for other DER.
+    /// - Throws: for malformed DER.
     init?(subjectPublicKeyInfo node: ASN1Node) throws {
         let (algorithm, key) = try DER.sequence(node, identifier: .sequence) { nodes in
             (try AlgorithmIdentifier(try nodes.take()), try ASN1BitString(derEncoded: &nodes))
@@ -40,7 +39,7 @@ extension KeyMaterial {
                 self = try KeyMaterial(type: .rsa, isPrivate: false, octets: octets)
             case (.ecPublicKey, .some(let curve)):
                 self = try KeyMaterial(type: .ec, isPrivate: false, octets: octets)
-                // The kind of a key with no curve's name goes by its length.
+                // `KeyMaterial` infers the curve from the key's length, so compare it with the named curve.
                 guard [.secp256r1: 256, .secp384r1: 384, .secp521r1: 521][curve] == sizeInBits else {
                     return nil
                 }

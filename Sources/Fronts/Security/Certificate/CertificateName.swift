@@ -16,12 +16,12 @@ struct CertificateName: Sendable {
         }
     }
 
-    /// All values of a type that are texts.
+    /// All textual values of an attribute type.
     func values(_ type: ASN1ObjectIdentifier) -> [String] {
         attributes.filter { $0.type == type }.map(\.value)
     }
 
-    /// The name for people: its attributes of the highest rank, the last one first, as Apple writes them.
+    /// The name for display: the attributes of the highest rank, the last one first, as Apple writes them.
     var summary: (text: String, isCommonName: Bool)? {
         let ranks: [ASN1ObjectIdentifier: Int] = [
             .commonName: 4, .organizationalUnitName: 3, .organizationName: 2,
@@ -36,7 +36,7 @@ struct CertificateName: Sendable {
 }
 
 extension ASN1Node {
-    /// The parts of a node that has to be constructed.
+    /// The elements of a node, which must be constructed.
     fileprivate func elements(_ identifier: ASN1Identifier) throws -> ASN1NodeCollection {
         guard self.identifier == identifier, case .constructed(let nodes) = content else {
             throw CertificateFields.Fault.notACertificate
@@ -44,7 +44,8 @@ extension ASN1Node {
         return nodes
     }
 
-    /// A `DirectoryString` or `IA5String` as text; nil for another value, or bytes that are none of its characters.
+    /// The text of a `DirectoryString` or `IA5String`; nil for another type, or for bytes that are not valid
+    /// characters of it.
     fileprivate var text: String? {
         guard case .primitive(let bytes) = content else { return nil }
         switch identifier {

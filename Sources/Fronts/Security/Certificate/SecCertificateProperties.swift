@@ -1,17 +1,17 @@
 public import CoreFoundation
 import Foundation
 
-/// `SecCertificateCopySubjectSummary`: a name of the subject for people.
+/// `SecCertificateCopySubjectSummary`: a name of the subject for display.
 ///
-/// Its common name, with a description in parentheses; without a common name the first email address or DNS name that the
-/// certificate is for; else its organizational unit, organization, or what else its name consists of.
+/// The common name, with a description in parentheses. Without a common name: the first email address or DNS name; else
+/// the organizational unit, the organization, or the remaining attributes of the name.
 public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
     certificate.fields.subjectSummary as NSString?
 }
 
 /// `SecCertificateCopyCommonName`: the last common name of the subject.
 ///
-/// - Returns: -26276, `errSecInternal`, if it has none, and leaves `commonName` as it is.
+/// - Returns: -26276, `errSecInternal`, if the subject has none; `commonName` is then unchanged.
 @discardableResult
 public func SecCertificateCopyCommonName(
     _ certificate: SecCertificate,
@@ -32,8 +32,8 @@ public func SecCertificateCopyEmailAddresses(
     return errSecSuccess
 }
 
-/// `SecCertificateCopySerialNumberData`: the bytes of the serial number, as the certificate has them: two's complement, the
-/// highest byte first.
+/// `SecCertificateCopySerialNumberData`: the bytes of the serial number as in the certificate: two's complement,
+/// big-endian.
 public func SecCertificateCopySerialNumberData(
     _ certificate: SecCertificate,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?

@@ -5,17 +5,17 @@ public import CoreFoundation
 // String values as in Apple's published `SecItemConstants.c`. `nonisolated(unsafe)` because `NSString` is not
 // Sendable; these never change.
 
-/// While the keybag is unlocked; the default.
+/// Accessible while the keybag is unlocked; the default.
 nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
-/// From the first unlock on.
+/// Accessible after the first unlock.
 nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
-/// Deprecated: treated as after the first unlock.
+/// Deprecated: treated as accessible after the first unlock.
 nonisolated(unsafe) public let kSecAttrAccessibleAlways: CFString = "dk"
-/// While the keybag is unlocked; gone when the passcode is removed.
+/// Accessible while the keybag is unlocked; deleted when the passcode is removed, and not exported.
 nonisolated(unsafe) public let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"
-/// While the keybag is unlocked; left out of exports.
+/// Accessible while the keybag is unlocked; not exported.
 nonisolated(unsafe) public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
-/// From the first unlock on; left out of exports.
+/// Accessible after the first unlock; not exported.
 nonisolated(unsafe) public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
-/// Deprecated: treated as after the first unlock; left out of exports.
+/// Deprecated: treated as accessible after the first unlock; not exported.
 nonisolated(unsafe) public let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"

@@ -7,13 +7,13 @@ public import CoreFoundation
 
 /// An item's class.
 nonisolated(unsafe) public let kSecClass: CFString = "class"
-/// The class of passwords of a server.
+/// The class of internet passwords: passwords for a server.
 nonisolated(unsafe) public let kSecClassInternetPassword: CFString = "inet"
-/// The class of all other passwords.
+/// The class of generic passwords: all other passwords.
 nonisolated(unsafe) public let kSecClassGenericPassword: CFString = "genp"
-/// The class of certificates; answered with `errSecUnimplemented`.
+/// The class of certificates; operations fail with `errSecUnimplemented`.
 nonisolated(unsafe) public let kSecClassCertificate: CFString = "cert"
 /// The class of keys.
 nonisolated(unsafe) public let kSecClassKey: CFString = "keys"
-/// The class of identities; answered with `errSecUnimplemented`.
+/// The class of identities; operations fail with `errSecUnimplemented`.
 nonisolated(unsafe) public let kSecClassIdentity: CFString = "idnt"

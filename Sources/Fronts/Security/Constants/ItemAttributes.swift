@@ -5,21 +5,21 @@ public import CoreFoundation
 // String values as in Apple's published `SecItemConstants.c`. `nonisolated(unsafe)` because `NSString` is not
 // Sendable; these never change.
 
-/// When the item can be read: one of the `kSecAttrAccessible…` values.
+/// When the item is accessible: one of the `kSecAttrAccessible…` values.
 nonisolated(unsafe) public let kSecAttrAccessible: CFString = "pdmn"
-/// What the user must show: a ``SecAccessControl``; not matched on in a search.
+/// The item's ``SecAccessControl``; not compared in a search.
 nonisolated(unsafe) public let kSecAttrAccessControl: CFString = "accc"
-/// The group of programs that share the item.
+/// The access group of programs that share the item.
 nonisolated(unsafe) public let kSecAttrAccessGroup: CFString = "agrp"
-/// Whether the item would be synchronised: stored and matched, never synchronised here.
+/// Whether the item is synchronizable: stored and compared, but items are never synchronised here.
 nonisolated(unsafe) public let kSecAttrSynchronizable: CFString = "sync"
-/// In a search: whatever ``kSecAttrSynchronizable`` is.
+/// In a search: matches items with any value of ``kSecAttrSynchronizable``.
 nonisolated(unsafe) public let kSecAttrSynchronizableAny: CFString = "syna"
-/// When the item was made, `Date`.
+/// The creation date, a `Date`.
 nonisolated(unsafe) public let kSecAttrCreationDate: CFString = "cdat"
-/// When the item was last changed, `Date`.
+/// The date of the last change, a `Date`.
 nonisolated(unsafe) public let kSecAttrModificationDate: CFString = "mdat"
-/// What kind of item it is, in words.
+/// A description of the kind of item, for users.
 nonisolated(unsafe) public let kSecAttrDescription: CFString = "desc"
 /// A comment.
 nonisolated(unsafe) public let kSecAttrComment: CFString = "icmt"
@@ -27,17 +27,17 @@ nonisolated(unsafe) public let kSecAttrComment: CFString = "icmt"
 nonisolated(unsafe) public let kSecAttrCreator: CFString = "crtr"
 /// The type's code, a number.
 nonisolated(unsafe) public let kSecAttrType: CFString = "type"
-/// What people see.
+/// The item's label, for users.
 nonisolated(unsafe) public let kSecAttrLabel: CFString = "labl"
-/// Whether the item is hidden from people.
+/// Whether the item is hidden from users.
 nonisolated(unsafe) public let kSecAttrIsInvisible: CFString = "invi"
-/// Whether the item stands for the absence of a password.
+/// Whether the item marks that there is no valid password.
 nonisolated(unsafe) public let kSecAttrIsNegative: CFString = "nega"
 /// The account.
 nonisolated(unsafe) public let kSecAttrAccount: CFString = "acct"
 /// The service of a generic password.
 nonisolated(unsafe) public let kSecAttrService: CFString = "svce"
-/// Bytes of the app's own of a generic password.
+/// Application-defined bytes of a generic password.
 nonisolated(unsafe) public let kSecAttrGeneric: CFString = "gena"
 /// The security domain (realm) of an internet password.
 nonisolated(unsafe) public let kSecAttrSecurityDomain: CFString = "sdmn"
@@ -45,15 +45,15 @@ nonisolated(unsafe) public let kSecAttrSecurityDomain: CFString = "sdmn"
 nonisolated(unsafe) public let kSecAttrServer: CFString = "srvr"
 /// The protocol: one of the `kSecAttrProtocol…` values.
 nonisolated(unsafe) public let kSecAttrProtocol: CFString = "ptcl"
-/// How to log in: one of the `kSecAttrAuthenticationType…` values.
+/// The authentication scheme: one of the `kSecAttrAuthenticationType…` values.
 nonisolated(unsafe) public let kSecAttrAuthenticationType: CFString = "atyp"
 /// The port, a number.
 nonisolated(unsafe) public let kSecAttrPort: CFString = "port"
 /// The path on the server.
 nonisolated(unsafe) public let kSecAttrPath: CFString = "path"
-/// The view that the item would be synchronised in.
+/// The synchronisation view of the item.
 nonisolated(unsafe) public let kSecAttrSyncViewHint: CFString = "vwht"
-/// The item's name for good, by its misspelt name.
+/// The item's persistent reference; a misspelt name of the same key.
 nonisolated(unsafe) public let kSecAttrPersistantReference: CFString = "persistref"
-/// The item's name for good.
+/// The item's persistent reference.
 nonisolated(unsafe) public let kSecAttrPersistentReference: CFString = "persistref"

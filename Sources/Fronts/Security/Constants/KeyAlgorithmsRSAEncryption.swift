@@ -18,14 +18,14 @@ extension SecKeyAlgorithm {
     public static let rsaEncryptionOAEPSHA384 = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA384")
     /// OAEP, SHA-512.
     public static let rsaEncryptionOAEPSHA512 = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA512")
-    /// AES-GCM under a key encrypted by OAEP, SHA-1.
+    /// AES-GCM with a key that is encrypted with OAEP and SHA-1.
     public static let rsaEncryptionOAEPSHA1AESGCM = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA1:AESGCM")
-    /// AES-GCM under a key encrypted by OAEP, SHA-224.
+    /// AES-GCM with a key that is encrypted with OAEP and SHA-224.
     public static let rsaEncryptionOAEPSHA224AESGCM = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA224:AESGCM")
-    /// AES-GCM under a key encrypted by OAEP, SHA-256.
+    /// AES-GCM with a key that is encrypted with OAEP and SHA-256.
     public static let rsaEncryptionOAEPSHA256AESGCM = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA256:AESGCM")
-    /// AES-GCM under a key encrypted by OAEP, SHA-384.
+    /// AES-GCM with a key that is encrypted with OAEP and SHA-384.
     public static let rsaEncryptionOAEPSHA384AESGCM = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA384:AESGCM")
-    /// AES-GCM under a key encrypted by OAEP, SHA-512.
+    /// AES-GCM with a key that is encrypted with OAEP and SHA-512.
     public static let rsaEncryptionOAEPSHA512AESGCM = SecKeyAlgorithm("algid:encrypt:RSA:OAEP:SHA512:AESGCM")
 }

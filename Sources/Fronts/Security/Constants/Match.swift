@@ -1,31 +1,31 @@
 public import CoreFoundation
 
-// Which items, and how many.
+// The selection of items, and their number.
 //
 // String values as in Apple's published `SecItemConstants.c`. `nonisolated(unsafe)` because `NSString` is not
 // Sendable; these never change.
 
-/// Certificates only.
+/// For certificates only.
 nonisolated(unsafe) public let kSecMatchPolicy: CFString = "m_Policy"
-/// Only these items: persistent references.
+/// Searches only these items, given as persistent references.
 nonisolated(unsafe) public let kSecMatchItemList: CFString = "m_ItemList"
-/// Keychain files; there are none.
+/// Keychain files to search; there are none here.
 nonisolated(unsafe) public let kSecMatchSearchList: CFString = "m_SearchList"
-/// Certificates only.
+/// For certificates only.
 nonisolated(unsafe) public let kSecMatchIssuers: CFString = "m_Issuers"
-/// Certificates only.
+/// For certificates only.
 nonisolated(unsafe) public let kSecMatchEmailAddressIfPresent: CFString = "m_EmailAddressIfPresent"
-/// Certificates only.
+/// For certificates only.
 nonisolated(unsafe) public let kSecMatchSubjectContains: CFString = "m_SubjectContains"
-/// Internet passwords of this host and its subdomains.
+/// Matches internet passwords of this host and its subdomains.
 nonisolated(unsafe) public let kSecMatchHostOrSubdomainOfHost: CFString = "m_HostOrSubdomainOfHost"
-/// Whether text matches whatever its case.
+/// Whether text is compared without regard to case.
 nonisolated(unsafe) public let kSecMatchCaseInsensitive: CFString = "m_CaseInsensitive"
-/// Certificates only.
+/// For certificates only.
 nonisolated(unsafe) public let kSecMatchTrustedOnly: CFString = "m_TrustedOnly"
-/// Certificates only.
+/// For certificates only.
 nonisolated(unsafe) public let kSecMatchValidOnDate: CFString = "m_ValidOnDate"
-/// How many items may answer: one of the `kSecMatchLimit…` values or a number.
+/// The maximum number of items returned: one of the `kSecMatchLimit…` values or a number.
 nonisolated(unsafe) public let kSecMatchLimit: CFString = "m_Limit"
 /// One item; the default.
 nonisolated(unsafe) public let kSecMatchLimitOne: CFString = "m_LimitOne"

@@ -1,6 +1,6 @@
 public import CoreFoundation
 
-// The results of the keychain, by the numbers of `SecBase.h` in Apple's published Security framework.
+// The status codes of the keychain, with the numbers of `SecBase.h` in Apple's published Security framework.
 
 /// No error.
 public let errSecSuccess: OSStatus = 0

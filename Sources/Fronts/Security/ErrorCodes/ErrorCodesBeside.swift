@@ -1,6 +1,6 @@
 public import CoreFoundation
 
-// Results that the keychain here never gives; error tables of wrappers name them.
+// Status codes that this keychain never returns; declared because wrappers' error tables use them.
 
 /// The file is already open with write permission.
 public let errSecOpWr: OSStatus = -49

@@ -1,7 +1,8 @@
 public import CoreFoundation
 public import Foundation
 
-/// `SecCopyErrorMessageString`: a result in words, or its number where it is not known; `reserved` is nil.
+/// `SecCopyErrorMessageString`: the message of a status code, or its number if it is unknown; pass nil for
+/// `reserved`.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
     (errorMessages[status] ?? "OSStatus \(status)") as NSString
 }

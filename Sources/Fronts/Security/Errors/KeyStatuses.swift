@@ -1,8 +1,8 @@
 package import KeychainModel
 
-/// The statuses that only keys have.
+/// The status codes for keys only.
 extension Status {
-    /// `errSecKeySizeNotAllowed`: the key's type has no such size.
+    /// `errSecKeySizeNotAllowed`: the key type does not support the size.
     package static let keySizeNotAllowed = Status(rawValue: errSecKeySizeNotAllowed)
     /// `errSecVerifyFailed`: a signature is not valid.
     package static let verifyFailed = Status(rawValue: errSecVerifyFailed)

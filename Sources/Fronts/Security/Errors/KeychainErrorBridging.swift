@@ -2,14 +2,14 @@ package import Foundation
 package import KeychainModel
 
 extension KeychainError {
-    /// `errSecParam`, with what is wrong.
+    /// `errSecParam`, with a description of the fault.
     static func param(_ fault: String) -> KeychainError {
         KeychainError(.param, cause: DriverCause(domain: "query", code: fault))
     }
 }
 
 extension DriverCause {
-    /// The cause as an error of Foundation's; its name is in `NSDebugDescription`.
+    /// The cause as an `NSError`; its name is in `NSDebugDescription`.
     package var foundationError: NSError {
         NSError(
             domain: domain,
@@ -20,7 +20,8 @@ extension DriverCause {
 }
 
 extension NSError {
-    /// The error of an `OSStatus`: the status's text, what the user can do, and the cause underneath.
+    /// An `NSError` for an `OSStatus`: its message, the recovery suggestion, and the cause as underlying
+    /// error.
     package convenience init(_ error: KeychainError) {
         let status = error.status.rawValue
         var userInfo: [String: Any] = [:]
@@ -32,7 +33,7 @@ extension NSError {
         }
         if let cause = error.cause {
             userInfo["NSDebugDescription"] = "\(cause.domain): \(cause.code)"
-            // What Apple's own errors of keys and queries say.
+            // The key under which Apple's own errors about keys and queries have a description.
             if ["key", "query"].contains(cause.domain) { userInfo["NSDescription"] = cause.code }
         }
         if let authentication = error.authentication {
@@ -63,7 +64,7 @@ extension AuthenticationError {
 }
 
 extension AuthenticationError.Code {
-    /// The reason in words.
+    /// The message of the error code.
     package var message: String {
         switch self {
         case .authenticationFailed: "Authentication failed."
@@ -87,7 +88,7 @@ extension AuthenticationError.Code {
 }
 
 extension Remedy {
-    /// What the user can do, in words.
+    /// The recovery suggestion for the user.
     package var suggestion: String {
         switch self {
         case .retry: "Try again."

@@ -2,11 +2,13 @@ public import CoreFoundation
 import Foundation
 package import KeychainModel
 
-/// Touchstone's own, not Apple's: why the last `SecItem` function on this thread failed; nil if it succeeded.
+/// The error of the last `SecItem` function on this thread; nil if it succeeded. An addition of Touchstone to
+/// Apple's API.
 ///
-/// An `OSStatus` hides the cause. This error has the same number, what the user can do
+/// An `OSStatus` hides the cause. This error has the same number, a recovery suggestion
 /// (`NSLocalizedRecoverySuggestionErrorKey`), and under `NSUnderlyingErrorKey` the `LAError` or the driver's
-/// own error: an item that is gone because the enrolled fingers changed is told from one that never was.
+/// own error. It distinguishes an item that was invalidated by a change of the enrolled fingers from one that
+/// never existed.
 public func TouchstoneCopyLastError() -> CFError? {
     LastError.current.map { NSError($0) }
 }
@@ -20,14 +22,14 @@ package enum LastError {
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
-        // Called at a thread's end with what the thread had set.
+        // Called when a thread exits, with the thread's value.
         pthread_key_create(&key) { box in
             if let box { Unmanaged<Box>.fromOpaque(box).release() }
         }
         return key
     }()
 
-    /// The present thread's error.
+    /// The current thread's error.
     package static var current: KeychainError? {
         get {
             guard let box = pthread_getspecific(key) else { return nil }

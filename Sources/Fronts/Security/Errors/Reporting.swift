@@ -3,7 +3,7 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// Turns what `body` throws into a status, and keeps it for ``TouchstoneCopyLastError()``.
+/// Runs `body`, returns its status and keeps its error for ``TouchstoneCopyLastError()``.
 func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatus {
     do {
         try prepareSecretMemory()
@@ -16,7 +16,7 @@ func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatus {
     }
 }
 
-/// Turns what `body` throws into Core Foundation's error.
+/// Runs `body` and converts its error to a `CFError`.
 func reporting<Result>(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?,
     _ body: () throws(KeychainError) -> Result
@@ -30,9 +30,9 @@ func reporting<Result>(
     }
 }
 
-/// Makes sure that secrets have a place, before anything is done.
+/// Prepares locked memory for secrets, before an operation starts.
 ///
-/// - Throws: `errSecAllocate` where memory cannot be locked.
+/// - Throws: `errSecAllocate` if memory cannot be locked.
 private func prepareSecretMemory() throws(KeychainError) {
     do {
         try LockedPages.prepare()

@@ -1,8 +1,8 @@
 import Foundation
 import KeychainModel
 
-/// The attributes of the item before: in a list most of them come again in the same place, and the immutable objects
-/// that were made of them serve again.
+/// Caches the attribute objects of the previous item: in a list most attributes have the same value at the same
+/// position, so the immutable objects are reused.
 final class AttributeObjectCache {
     private struct Entry {
         let key: AttributeKey
@@ -12,7 +12,7 @@ final class AttributeObjectCache {
     }
     private var entries: [Entry] = []
 
-    /// The key and the value of an attribute as apps get them; `place` is how many of its item came before it.
+    /// The objects for an attribute's key and value; `place` is its position in the item.
     func objects(
         _ key: AttributeKey,
         _ value: AttributeValue,

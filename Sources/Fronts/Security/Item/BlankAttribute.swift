@@ -1,11 +1,11 @@
 import Foundation
 import KeychainModel
 
-/// An attribute of a primary key as it comes back where none was given: Apple's item schema stores it empty or zero
+/// A primary-key attribute that was not given, as it is returned: Apple's item schema stores it empty or zero
 /// (`SecItemSchema.c`, flags E and Z; `ConformanceTests/DefaultsTests.swift`).
 ///
-/// The store keeps none, so that it is so for old items too. A group and whether an item is synchronizable always come; a
-/// token's name and a view hint have no such value.
+/// The store does not keep them, so that old items return them too. The access group and the synchronizable flag are
+/// always returned; a token ID and a view hint have no such default.
 struct BlankAttribute {
     let key: AttributeKey
     let keyObject: NSString
@@ -17,7 +17,7 @@ struct BlankAttribute {
         self.object = object
     }
 
-    /// Those of a class, at most 16.
+    /// The blank attributes of a class, at most 16.
     static func all(of itemClass: ItemClass?) -> [BlankAttribute] {
         switch itemClass {
         case .genericPassword: genericPassword

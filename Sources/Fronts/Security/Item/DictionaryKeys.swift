@@ -1,8 +1,8 @@
 import Foundation
 import KeychainModel
 
-/// The keys of the dictionaries that apps get, but for the attributes' own: made once, since anew for each item they
-/// take as long as its values.
+/// The keys of returned dictionaries, except those of attributes; created once, because creating them for each item
+/// takes as long as the values.
 enum DictionaryKeys {
     // Immutable.
     nonisolated(unsafe) static let data: NSString = "v_Data"
@@ -13,6 +13,6 @@ enum DictionaryKeys {
 }
 
 extension AttributeKey {
-    /// `kSecClass`, which comes among the attributes.
+    /// `kSecClass`, which is returned among the attributes.
     static let itemClass = AttributeKey(rawValue: "class")
 }

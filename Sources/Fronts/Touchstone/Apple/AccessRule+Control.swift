@@ -2,10 +2,10 @@ internal import Foundation
 internal import Security
 
 extension AccessRule {
-    /// The rule as the system has it.
+    /// The rule as the access control that the system enforces.
     ///
-    /// `requiring` and `reusable` are not in the flags: the level is looked at before each use, and the age of a prompt is
-    /// counted by ``StoreContext``. The system knows no weak sensors.
+    /// `requiring` and `reusable` have no flags: this module checks the hardware level before each use, and
+    /// ``StoreContext`` measures the age of a prompt. Apple's systems have no sensors graded weak.
     func control(forKey isKey: Bool = false) throws(TouchstoneError) -> SecAccessControl {
         let finger: SecAccessControlCreateFlags = acceptsLaterEnrolments ? .biometryAny : .biometryCurrentSet
         var flags: SecAccessControlCreateFlags =

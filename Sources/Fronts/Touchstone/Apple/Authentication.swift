@@ -4,14 +4,14 @@ internal import LocalAuthentication
 internal import Security
 
 extension KeychainLink {
-    /// What asking would come to.
+    /// The obstacle and the sensor for a prompt with `demand`; shows nothing.
     func capability(for demand: Authenticators) async throws(TouchstoneError) -> Capability {
         try await call(nil) { calls throws(TouchstoneError) in
             Capability(of: calls.session.link.makeSession(), demand)
         }
     }
 
-    /// Tells what asking would come to, and again whenever that is something else, until the task is cancelled.
+    /// Reports the capability now and after each change of it, until the task is cancelled.
     ///
     /// - Throws: ``TouchstoneError`` with `taskCancelled`, and with `unsupported` for an empty demand.
     func tellCapabilities(
@@ -32,7 +32,7 @@ extension KeychainLink {
         }
     }
 
-    /// Asks the user; what was shown counts in a context of its own.
+    /// Shows a prompt; the proof has a context of its own.
     func authenticate(
         _ prompt: PromptText,
         using demand: Authenticators
@@ -64,15 +64,15 @@ extension KeychainLink {
 }
 
 extension KeychainCalls {
-    /// Asks the user for one of these.
+    /// Asks the user for one of the authenticators.
     fileprivate func authenticate(
         _ prompt: PromptText,
         using demand: Authenticators
     ) throws(TouchstoneError) -> AuthenticationMethod {
-        // Where asking leads nowhere, that is said, as `capability` does.
+        // Throws the obstacle that `capability` reports, rather than start an evaluation that must fail.
         if let obstacle = Capability.obstacle(session.context, demand) { throw obstacle }
         guard demand.haveBiometry else {
-            // No policy of Apple's is the passcode alone.
+            // Apple has no policy for the passcode alone.
             try ask(for: try AccessRule.passcode.control(), .useItem, prompt)
             return .passcode
         }
@@ -91,11 +91,11 @@ extension Authenticators {
 }
 
 extension Capability {
-    /// What asking in a context would come to; blocks.
+    /// The capability in a context; blocks.
     fileprivate init(of session: PromptSession, _ demand: Authenticators) {
         let context = session.context
         let obstacle = Self.obstacle(context, demand)
-        // A context has the state only while a finger would count; the environment has it during a lockout too.
+        // A context's domain state is nil during a lockout; the environment's state is not.
         let state = LAEnvironment.currentUser.state.biometry?.stateHash
         self.init(
             obstacle: obstacle,
@@ -104,13 +104,13 @@ extension Capability {
         )
     }
 
-    /// What asking would throw; nil for nothing.
+    /// The error that an evaluation would throw; nil if it can be started.
     fileprivate static func obstacle(_ context: LAContext, _ demand: Authenticators) -> TouchstoneError? {
         var failure: NSError?
         guard !context.canEvaluatePolicy(demand.policy, error: &failure) else { return nil }
         guard let failure else { return TouchstoneError(.hardwareUnavailable) }
         let error = TouchstoneError(system: failure)
-        // The system has one number for a sensor that is not there and one that cannot be used.
+        // `biometryNotAvailable` covers both a missing and an unusable sensor.
         guard error.code == .hardwareUnavailable, context.biometryType == .none else { return error }
         return TouchstoneError(.noHardware, part: error.part, cause: error.cause)
     }
@@ -129,7 +129,7 @@ extension Capability.Sensor {
         self.init(
             name: name,
             modality: modality,
-            // The system does not tell.
+            // Apple's systems do not report the number of enrolled fingers.
             enrolledCount: nil,
             strength: [.strongBiometry, .weakBiometry],
             evidence: HardwareLevel.ofThisDevice == .test
@@ -139,7 +139,7 @@ extension Capability.Sensor {
 }
 
 extension AuthenticationMethod {
-    /// What a sensor sees; nil for none.
+    /// The method that belongs to a type of sensor; nil for `none`.
     init?(_ type: LABiometryType) {
         switch type {
         case .touchID: self = .fingerprint
@@ -151,7 +151,7 @@ extension AuthenticationMethod {
 }
 
 extension HardwareLevel {
-    /// The level of this device's keychain: what is no device of Apple's is a test.
+    /// The hardware level of this device's keychain; `test` on a simulator and on any system but Apple's.
     static var ofThisDevice: HardwareLevel {
         #if targetEnvironment(simulator) || !canImport(Darwin)
             .test
@@ -162,21 +162,22 @@ extension HardwareLevel {
 }
 
 extension Assurance {
-    /// What follows from what was asked for; of a union the system does not tell which one was shown.
+    /// The facts that a successful prompt proves; for a union of authenticators the system does not report
+    /// which one was used.
     static func facts(ofShowing demand: Authenticators) -> Set<Fact> {
         if demand == .passcode { return [.passcodeUsed] }
-        // Apple grades its sensors: at most one in 50,000 strangers passes.
+        // Apple's figure for its sensors: at most one false match in 50,000 people.
         let isGraded = HardwareLevel.ofThisDevice != .test
         return isGraded && !demand.contains(.passcode) ? [.strongSensor] : []
     }
 }
 
-/// Hears of changes of sensor, fingers and passcode.
+/// Observes changes of the sensor, the enrolled fingers and the passcode.
 private final class EnvironmentWatch: NSObject, LAEnvironment.Observer, @unchecked Sendable {  // immutable
     private let environment: LAEnvironment
     private let changed: @Sendable () -> Void
 
-    /// Listens; blocks for the time of a look.
+    /// Starts to observe; blocks while the environment is read.
     init(_ changed: @escaping @Sendable () -> Void) {
         environment = .currentUser
         self.changed = changed

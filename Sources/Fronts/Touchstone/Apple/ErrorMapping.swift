@@ -3,18 +3,19 @@ internal import LocalAuthentication
 internal import Security
 
 extension TouchstoneError {
-    /// What a status of the keychain means here.
+    /// The error of this module for a status of the keychain.
     ///
     /// - Parameters:
     ///   - status: Not `errSecSuccess`.
-    ///   - asks: Whether the item asks the user; where it does not, a keychain that wants the user is a locked one.
+    ///   - asks: Whether the item's rule asks the user; if not, `errSecInteractionNotAllowed` means that the
+    ///     keychain is locked.
     init(status: OSStatus, asks: Bool = false) {
         var code = Code(osStatus: Int(status)) ?? .serviceFailed
         if code == .interactionNeeded, !asks { code = .locked }
         self.init(code, part: "Security", cause: "OSStatus \(status)")
     }
 
-    /// What an error of the system's means here: of an authentication, or of a key.
+    /// The error of this module for an error of LocalAuthentication or of a key.
     init(system error: any Error, asks: Bool = true) {
         let error = error as NSError
         switch error.domain {
@@ -26,7 +27,7 @@ extension TouchstoneError {
         }
     }
 
-    /// A secret that was there and can never be opened again.
+    /// The error for a secret that was stored and can never be opened again.
     static var invalidatedItem: TouchstoneError {
         TouchstoneError(.invalidated, part: "Security", cause: "OSStatus \(errSecItemNotFound)")
     }

@@ -20,7 +20,7 @@ extension KeychainCalls {
     /// The longest challenge, in bytes, as on Linux.
     private static let longestChallenge = 64
 
-    /// Makes a key; the system makes no statement about it (App Attest is about another key).
+    /// Makes a key, without an attestation: App Attest attests another key.
     func makeKey(
         under rule: AccessRule,
         at place: KeyPlace,
@@ -64,7 +64,7 @@ extension KeychainCalls {
         }
     }
 
-    /// Has the user show what the key demands, and uses it.
+    /// Asks the user for what the key's rule requires, then uses the key.
     func use(
         _ representation: Data,
         under rule: AccessRule,
@@ -75,7 +75,7 @@ extension KeychainCalls {
         let result: Data
         switch operation {
         case .sign(let message):
-            // Nobody is asked for a key that is invalidated.
+            // Load the key before the prompt: an invalidated key must not cause one.
             let key = try signingKey(representation)
             try askOnce(for: rule, .useKeySign)
             result = try unlocked { () throws in try key.signature(for: message).rawRepresentation }
@@ -88,7 +88,7 @@ extension KeychainCalls {
                 return secret.withUnsafeBytes { Data($0) }
             }
         }
-        // The sensor's type is there after a question about it.
+        // `biometryType` is set only after a call of `canEvaluatePolicy`.
         let context = session.context
         if rule.need.hasBiometry {
             _ = context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil)
@@ -128,9 +128,9 @@ extension KeychainCalls {
         }
     }
 
-    /// Runs what needs an unlocked keychain and asks for no item.
+    /// Runs an operation that needs an unlocked keychain but no item.
     ///
-    /// - Throws: ``TouchstoneError``: a key that is not found is one that was made and is gone.
+    /// - Throws: ``TouchstoneError``; `invalidated` if the key is not found, because it existed before.
     private func unlocked<R>(_ body: () throws -> R) throws(TouchstoneError) -> R {
         var result = Result { try body() }
         if case .failure(let error) = result, let prompt,
@@ -148,7 +148,7 @@ extension KeychainCalls {
 }
 
 extension Assurance {
-    /// What one use of a key under a rule is worth: what its rule demanded was shown, or the key would not have been used.
+    /// What one use of a key is worth: the Secure Enclave used the key, so the user has met the key's rule.
     fileprivate init(ofKeyUnder rule: AccessRule, _ sensor: LABiometryType, _ hardware: HardwareLevel) {
         var facts: Set<Fact> = [.keyBound]
         if rule.asks, rule.reuse == .zero { facts.insert(.perUse) }
@@ -160,7 +160,7 @@ extension Assurance {
             if !rule.acceptsLaterEnrolments { facts.insert(.currentSet) }
             if rule.need == .biometryAndPasscode { facts.insert(.passcodeUsed) }
         case .passcode: (method, facts) = (.passcode, facts.union([.passcodeUsed]))
-        // The system does not tell which of them it was.
+        // The system does not report which of the two was used.
         case .biometryOrPasscode: method = .unspecified
         case .whenUnlocked, .afterFirstUnlock: break
         }

@@ -4,21 +4,21 @@ internal import Security
 
 /// Calls of the keychain about generic passwords; they block, so they run on a waiting thread.
 ///
-/// A call asks nobody at first. Where that is not enough and a prompt may be shown, the user is asked by an evaluation, which
-/// can be cancelled, and the call is made again on what was shown: no call of the keychain's itself waits for a person who
-/// is asked for an item.
+/// Each call is first made without a prompt. If it needs the user and a prompt may be shown, an evaluation asks the user, and
+/// the call is repeated in the evaluated context. An evaluation can be cancelled; a keychain call that waits for the user
+/// cannot.
 struct KeychainCalls: Sendable {
-    /// Where the user shows what items demand.
+    /// The context in which the user authenticates.
     let session: PromptSession
-    /// nil where none may be shown.
+    /// The text of a prompt; nil if none may be shown.
     let prompt: PromptText?
 
     /// Adds a password.
     ///
-    /// - Returns: false for a name that is taken.
+    /// - Returns: false if an item of that name exists.
     func add(_ password: NewPassword) throws(TouchstoneError) -> Bool {
         guard let rule = password.rule, rule.asks else { return try addAlone(password) }
-        // What is invalidated is simply gone here: the mark tells that it was there.
+        // The system deletes an invalidated item without a trace; the mark records that it existed.
         let mark = Mark(password.attributes)
         try mark.set(.pending, self)
         let isNew = try addAlone(password)
@@ -45,7 +45,7 @@ struct KeychainCalls: Sendable {
         return true
     }
 
-    /// The attribute `generic` of one; nil where there is none.
+    /// The attribute `generic` of an item; nil if the item does not exist.
     func generic(of item: PasswordQuery) throws(TouchstoneError) -> [UInt8]? {
         var result: CFTypeRef?
         let status = try perform(under: nil) {
@@ -56,7 +56,7 @@ struct KeychainCalls: Sendable {
         return ((result as? NSDictionary)?[kSecAttrGeneric as String] as? Data).map { Array($0) }
     }
 
-    /// A password with its bytes, after what the keychain demands for it.
+    /// Reads a password with its bytes, after the authentication that its rule requires.
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func copy(_ item: PasswordQuery, under rule: AccessRule?) throws(TouchstoneError) -> FoundSecret {
@@ -80,19 +80,19 @@ struct KeychainCalls: Sendable {
         )
     }
 
-    /// Which there are, invalidated ones too; asks nobody.
+    /// Lists the passwords, invalidated ones included; shows no prompt.
     func list(_ item: PasswordQuery) throws(TouchstoneError) -> [ListedPassword] {
         let present = try accounts(item)
         let lost = try Mark.lost(item, beside: present, self)
         return present.map { ListedPassword(account: $0, standing: .present) } + lost
     }
 
-    /// The accounts of those that are there; asks nobody.
+    /// The accounts of the passwords that exist; shows no prompt.
     func accounts(_ item: PasswordQuery) throws(TouchstoneError) -> Set<String> {
         Set(try attributes(item).compactMap { $0[kSecAttrAccount as String] as? String })
     }
 
-    /// The attributes of all that a query finds; asks nobody.
+    /// The attributes of all items that match a query; shows no prompt.
     func attributes(_ item: PasswordQuery) throws(TouchstoneError) -> [NSDictionary] {
         try attributes(item.values)
     }
@@ -106,7 +106,7 @@ struct KeychainCalls: Sendable {
         return result as? [NSDictionary] ?? []
     }
 
-    /// Replaces the bytes of one and its attribute `generic`.
+    /// Replaces the bytes and the attribute `generic` of a password.
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func replace(
@@ -121,7 +121,7 @@ struct KeychainCalls: Sendable {
         guard status == errSecSuccess else { throw TouchstoneError(status: status, asks: rule.asks) }
     }
 
-    /// Gives one the attributes of another query.
+    /// Changes the attributes of a password to those of another query.
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func rename(_ item: PasswordQuery, to other: PasswordQuery) throws(TouchstoneError) {
@@ -131,18 +131,18 @@ struct KeychainCalls: Sendable {
         guard status == errSecSuccess else { throw TouchstoneError(status: status) }
     }
 
-    /// Deletes what a query finds, invalidated ones too; asks nobody.
+    /// Deletes the matching passwords, invalidated ones included; shows no prompt.
     ///
-    /// - Returns: whether there was anything.
+    /// - Returns: whether there was one.
     func delete(_ item: PasswordQuery) throws(TouchstoneError) -> Bool {
         guard item.service.hasPrefix(StorePlace.prefix) else { return try deleteAlone(item) }
-        // A mark that waits says nothing, so that no end of the process in between makes a deleted one a lost one.
+        // Set the mark to pending first: if the process exits in between, the deleted item does not count as lost.
         let marks = Mark(item)
         let wasMarked = try marks.hasStored(self)
         if wasMarked { try marks.set(.pending, self) }
         let wasThere = try deleteAlone(item)
         if !wasThere, item.generic != nil {
-            // Another version than this one.
+            // The stored item has another version, so it stays.
             if wasMarked { try marks.set(.stored, self) }
             return false
         }
@@ -158,9 +158,10 @@ struct KeychainCalls: Sendable {
         return true
     }
 
-    /// Deletes all whose service begins with one of these.
+    /// Deletes all passwords whose service begins with one of the prefixes.
     func deleteAll(servicesWith prefixes: [String]) throws(TouchstoneError) {
-        // Marks first: a secret without one is there, and a mark without a secret would be of a lost one.
+        // Marks first: a secret without a mark still counts as present, but a mark without a secret would
+        // report a lost one.
         let all = try attributes([
             kSecClass: kSecClassGenericPassword, kSecUseDataProtectionKeychain: true,
         ])
@@ -175,28 +176,29 @@ struct KeychainCalls: Sendable {
     /// What protects the keychain.
     func level() throws(TouchstoneError) -> HardwareLevel { .ofThisDevice }
 
-    /// The system knows no weak sensors.
+    /// Does nothing: Apple's systems have no sensors graded weak.
     func checkSensor(_ rule: AccessRule, shown: PromptSession? = nil) throws(TouchstoneError) {}
 
     // MARK: Asking
 
-    /// Makes a call; where it wants the user, asks for what the rule demands and makes it again.
+    /// Makes a call; if the call needs the user, asks for what the rule requires and repeats it.
     ///
     /// - Parameters:
-    ///   - rule: Of the item; nil for one that asks nobody.
+    ///   - rule: The item's rule; nil for an item that needs no prompt.
     ///   - body: The call, in the session's context.
-    /// - Returns: its status.
+    /// - Returns: the status of the last call.
     /// - Throws: ``TouchstoneError`` of the prompt.
     func perform(under rule: AccessRule?, _ body: () -> OSStatus) throws(TouchstoneError) -> OSStatus {
         let status = body()
         guard status == errSecInteractionNotAllowed, let prompt else { return status }
-        // The keychain is locked. Apple's systems open it by no prompt of an app's; others may.
+        // The keychain is locked. On Apple's systems no prompt of an app can unlock it; on others the call
+        // itself may ask.
         guard let rule, rule.asks else { return session.prompting(prompt, body) }
         try ask(for: try rule.control(), .useItem, prompt)
         return body()
     }
 
-    /// Has the user show what an access control demands.
+    /// Asks the user for what an access control requires.
     func ask(
         for control: SecAccessControl,
         _ operation: LAAccessControlOperation,
@@ -233,7 +235,7 @@ struct KeychainCalls: Sendable {
         if let error = failure.withLock(\.self) { throw error }
     }
 
-    /// A dictionary for a call in the session's context.
+    /// The dictionary for a call in the session's context.
     private func query(_ values: [CFString: Any], _ more: [CFString: Any] = [:]) -> CFDictionary {
         let more = more.merging([kSecUseAuthenticationContext: session.context]) { old, _ in old }
         return values.merging(more) { old, _ in old } as CFDictionary
@@ -241,11 +243,11 @@ struct KeychainCalls: Sendable {
 }
 
 extension PasswordQuery {
-    /// Class and attributes, as far as they are given.
+    /// The item class and the attributes that are not nil.
     fileprivate var values: [CFString: Any] {
         var values: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: service,
-            // The keychain of iOS, on a Mac too.
+            // Use the data protection keychain on macOS too.
             kSecUseDataProtectionKeychain: true,
         ]
         values[kSecAttrAccount] = account

@@ -1,32 +1,32 @@
 internal import Foundation
 internal import LocalAuthentication
 
-/// The way to the keychain of Apple's systems, of which a process has one.
+/// The connection to the keychain of Apple's systems; one per process.
 ///
-/// All that this module wants of a system is asked of this type and of ``KeychainCalls``, in values of this module; nothing here
-/// blocks its caller. The folder `Linux` has the same types for the daemon.
+/// This type and ``KeychainCalls`` are all that the module uses of a system, with values of the module; nothing here blocks its
+/// caller. The folder `Linux` has the same types for the daemon.
 struct KeychainLink: Sendable {
-    /// Who listens to what this process does.
+    /// The listeners for this process's events.
     let process: ProcessListeners
 
     /// The keychain of the user who runs this program.
     static var current: KeychainLink { KeychainLink(process: .current) }
 
-    /// Tells keychains apart.
+    /// Identifies the keychain.
     var identity: ObjectIdentifier { ObjectIdentifier(process) }
 
-    /// A context in which nothing was shown yet, for what is asked for in it.
+    /// Makes an empty context for prompts with `demand`.
     func makeSession(for demand: Authenticators = []) -> PromptSession { PromptSession(self, demand) }
 
-    /// Runs calls of the keychain, which block, on a thread of their own.
+    /// Runs blocking calls of the keychain on a thread of their own.
     ///
-    /// Cancelling the task takes the prompt away, and so does the end of `timeout`; what is thrown then is `taskCancelled` or
-    /// `timedOut`. What came to an end before that counts.
+    /// Cancelling the task or reaching `timeout` removes the prompt and throws `taskCancelled` or `timedOut`. A result that
+    /// was complete before is returned.
     ///
     /// - Parameters:
-    ///   - prompt: What prompts say; nil: none may be shown.
-    ///   - session: Where the user shows what items demand.
-    ///   - timeout: When the prompt is taken away.
+    ///   - prompt: The text of prompts; nil if none may be shown.
+    ///   - session: The context in which the user authenticates.
+    ///   - timeout: When the prompt is removed.
     ///   - body: The calls.
     /// - Returns: what `body` returned.
     /// - Throws: ``TouchstoneError``.
@@ -52,29 +52,29 @@ struct KeychainLink: Sendable {
         }
     }
 
-    /// Every call of the keychain's may wait here.
+    /// Always nil: every call of the keychain may block here.
     func begin(_ key: String, _ access: StoreAccess, _ session: PromptSession?) -> BegunLookup? { nil }
 
-    /// Tells those who listen what this process did.
+    /// Sends an event of this process to the listeners.
     func tell(_ event: @autoclosure () -> SecurityEvent) { process.tell(event()) }
 
-    /// Calls `listener` for what this process does; the system tells of nothing else.
+    /// Calls `listener` for events of this process; the system reports no others.
     ///
-    /// - Returns: what ends that.
+    /// - Returns: a closure that removes the listener.
     func listen(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
         process.add(listener)
     }
 }
 
-/// There is none: no call of the keychain's can be begun without waiting for its end.
+/// Has no values: no call of the keychain can be started without waiting for its end.
 enum BegunLookup: Sendable {
     func arrived() -> FoundSecret? { switch self {} }
     func secret(_ calls: KeychainCalls) throws(TouchstoneError) -> FoundSecret { switch self {} }
 }
 
-/// Those who listen to what this process does with its keychain.
+/// The listeners for what this process does with its keychain.
 final class ProcessListeners: Sendable {
-    /// Those of the process; a test has some of its own for each keychain.
+    /// The process's listeners; a test has its own for each keychain.
     @TaskLocal static var current = ProcessListeners()
 
     private struct State {
@@ -84,7 +84,7 @@ final class ProcessListeners: Sendable {
 
     private let state = Guarded(State())
 
-    /// - Returns: what ends it.
+    /// - Returns: a closure that removes the listener.
     func add(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
         let number = state.withLock { state in
             state.last += 1
@@ -102,15 +102,15 @@ final class ProcessListeners: Sendable {
     }
 }
 
-/// Why a call was ended from this side, and the end itself.
+/// Ends a call early, and keeps the reason.
 private final class CallEnding: Sendable {
     private let session: PromptSession?
     private let first = Guarded<TouchstoneError.Code?>(nil)
 
-    /// - Parameter session: What is ended with the call; nil for a call that shows nothing.
+    /// - Parameter session: The session to end with the call; nil for a call without a prompt.
     init(_ session: PromptSession?) { self.session = session }
 
-    /// The first reason; nil where there was none.
+    /// The first reason; nil if the call was not ended early.
     var reason: TouchstoneError.Code? { first.withLock(\.self) }
 
     /// Ends the call, unless it was ended before.
@@ -121,16 +121,16 @@ private final class CallEnding: Sendable {
             return true
         }
         guard isFirst, let session else { return }
-        // May wait for another process: whoever cancels a task does not.
+        // Invalidating a context may wait for another process; the thread that cancels the task must not.
         _ = WaitingThreads.shared.run { session.end() }
     }
 }
 
-/// What the user shows at one prompt, as the system keeps it: an `LAContext`.
+/// What the user authenticated at one prompt, kept by the system in an `LAContext`.
 final class PromptSession: @unchecked Sendable {  // a context may be used by any thread
     let link: KeychainLink
     let context = LAContext()
-    /// What was asked for on its own; empty for what items ask for.
+    /// The authenticators of an explicit prompt; empty for prompts that items cause.
     private let demand: Authenticators
     private let hasEnded = Guarded(false)
 
@@ -140,10 +140,11 @@ final class PromptSession: @unchecked Sendable {  // a context may be used by an
         context.interactionNotAllowed = true
     }
 
-    /// Whether nothing can be shown in it any more.
+    /// Whether the session was ended, so that it cannot be used for another prompt.
     var isEnded: Bool { hasEnded.withLock(\.self) }
 
-    /// Whether what was shown is what a rule demands, as far as the system tells which of a union it was.
+    /// Whether the authentication meets a rule, as far as the system reports which authenticator of a union
+    /// was used.
     func meets(_ rule: AccessRule) -> Bool {
         switch rule.need {
         case .biometry: demand.haveBiometry && !demand.contains(.passcode)
@@ -154,13 +155,13 @@ final class PromptSession: @unchecked Sendable {  // a context may be used by an
         }
     }
 
-    /// Ends it: the system forgets what was shown, and takes its prompt away.
+    /// Ends the session: the system discards the authentication and removes the prompt.
     func end() {
         hasEnded.withLock { $0 = true }
         context.invalidate()
     }
 
-    /// Runs what may show a prompt.
+    /// Runs a call that may show a prompt.
     func prompting<R>(_ prompt: PromptText, _ body: () -> R) -> R {
         context.localizedReason = prompt.line
         context.localizedCancelTitle = prompt.cancelLabel

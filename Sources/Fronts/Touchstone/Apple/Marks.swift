@@ -1,19 +1,19 @@
 internal import Foundation
 internal import Security
 
-/// What tells that a secret was stored: an item without an access control beside each that asks the user.
+/// Records that a secret was stored: an item without access control beside each secret that asks the user.
 ///
-/// A secret that a change of fingers took away is simply not there any more on Apple's systems. A mark that says "stored" beside
-/// no secret is that of a lost one; the day is that on which it was first seen.
+/// When the enrolled fingers change, Apple's systems delete the secrets bound to them without a trace. A mark in state `stored`
+/// without its secret therefore means an invalidated secret; its date is when that was first noticed.
 struct Mark {
-    /// How the service of all marks begins.
+    /// The prefix of every mark's service.
     static let prefix = "touchstone.mark:"
 
     enum State: Equatable {
-        /// It says nothing: its secret is just being added or deleted.
+        /// Has no meaning yet: the secret is being added or deleted.
         case pending
         case stored
-        /// It was seen that the secret is gone.
+        /// The secret was found missing, first at this date.
         case lost(Date)
 
         var bytes: [UInt8] {
@@ -34,7 +34,7 @@ struct Mark {
         }
     }
 
-    /// The mark; those of all secrets of a service where no account is named.
+    /// The query for the mark; without an account, for the marks of all secrets of the service.
     let query: PasswordQuery
     private let secret: PasswordQuery
 
@@ -44,12 +44,12 @@ struct Mark {
             service: Self.prefix + secret.service,
             account: secret.account,
             group: secret.group,
-            // The rule, which a look-up under another rule does not find.
+            // The rule, so that a look-up under another rule does not match.
             comment: secret.comment
         )
     }
 
-    /// Makes it, or changes all that the query finds.
+    /// Sets the state of all marks that match, or creates the mark.
     func set(_ state: State, _ calls: KeychainCalls) throws(TouchstoneError) {
         var attributes = query
         attributes.generic = state.bytes
@@ -61,19 +61,19 @@ struct Mark {
         }
     }
 
-    /// Whether a secret was stored here.
+    /// Whether a matching secret was ever stored completely.
     func hasStored(_ calls: KeychainCalls) throws(TouchstoneError) -> Bool {
         try calls.attributes(query).contains { State($0[kSecAttrGeneric as String] as? Data) != .pending }
     }
 
-    /// Whether its secret was stored and is there in no version.
+    /// Whether the secret was stored and no version of it exists now.
     func isOfLost(_ calls: KeychainCalls) throws(TouchstoneError) -> Bool {
         var any = secret
         any.generic = nil
         return try !Self.lost(any, beside: try calls.accounts(any), calls).isEmpty
     }
 
-    /// The secrets that were stored and are not there.
+    /// The secrets that were stored and do not exist now.
     static func lost(
         _ secrets: PasswordQuery,
         beside present: Set<String>,
@@ -99,14 +99,14 @@ struct Mark {
     }
 }
 
-/// Tells whether the keychain is locked: an item that can be read while it is unlocked.
+/// Detects a locked keychain by an item that can be read only while it is unlocked.
 enum LockProbe {
     /// Its service.
     static let service = "touchstone.lock"
 }
 
 extension KeychainCalls {
-    /// Whether what needs an unlocked keychain cannot be read now.
+    /// Whether the keychain is locked now.
     func isLocked() throws(TouchstoneError) -> Bool {
         let probe = PasswordQuery(service: LockProbe.service, account: "")
         do throws(TouchstoneError) {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Bytes that are wiped when nobody needs them any more.
+/// Bytes that are overwritten when the last reference goes.
 final class SecretCopy: @unchecked Sendable {  // immutable
     private let bytes: UnsafeMutableRawBufferPointer
 
@@ -29,7 +29,7 @@ final class SecretCopy: @unchecked Sendable {  // immutable
 /// A secret that was read.
 final class FoundSecret: Sendable {
     private let copy: SecretCopy?
-    /// The number of the version that was read; empty for an item that something else wrote.
+    /// The version that was read; empty for an item that other code wrote.
     let version: [UInt8]
 
     init(_ data: Data?, version: [UInt8]) {
@@ -39,7 +39,7 @@ final class FoundSecret: Sendable {
 
     /// Lends the bytes.
     func withBytes<R>(_ body: (RawSpan) -> R) throws(TouchstoneError) -> R {
-        // An item without a secret is none that this module wrote.
+        // Every item of this module has data; one without is damaged.
         guard let copy else { throw TouchstoneError(.damaged) }
         return copy.withBytes { body($0.bytes) }
     }

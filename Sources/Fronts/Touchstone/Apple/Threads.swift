@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A value behind a lock; what `SecretMemory` has on Linux.
+/// A value behind a lock; on Linux, `SecretMemory` has this type.
 final class Guarded<Value>: @unchecked Sendable {  // touched under the lock alone
     private let lock = NSLock()
     private var value: Value
@@ -17,16 +17,16 @@ final class Guarded<Value>: @unchecked Sendable {  // touched under the lock alo
 
 /// A thread that may block, outside Swift's pool.
 enum BlockingThread {
-    /// Starts `body` on a thread, which ends with it.
+    /// Starts `body` on a new thread, which exits when `body` returns.
     ///
-    /// - Returns: 0; the system ends a process for which it has no thread.
+    /// - Returns: 0; if no thread can be created, the system ends the process.
     static func start(_ body: @escaping @Sendable () -> Void) -> CInt {
         Thread.detachNewThread(body)
         return 0
     }
 }
 
-/// Runs one call that blocks on a waiting thread; it stays a part of its task, whose local values it sees.
+/// Runs one blocking call on a waiting thread, within its task, so that task-local values stay visible.
 actor WaitingRoom {
     private nonisolated let executor = WaitingExecutor()
 
@@ -35,7 +35,7 @@ actor WaitingRoom {
     func run<R: Sendable>(_ body: @Sendable () -> R) -> R { body() }
 }
 
-/// The thread of one ``WaitingRoom``: its jobs come one after the other.
+/// The executor of one ``WaitingRoom``: runs its jobs one after another.
 private final class WaitingExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

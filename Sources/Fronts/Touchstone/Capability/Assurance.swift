@@ -1,4 +1,5 @@
-/// What one use is worth to a server: facts, and a level that follows from them alone.
+/// What one use of a key or prompt is worth to a server: a set of facts, and the level that follows from
+/// them.
 ///
 /// | level | facts |
 /// |---|---|
@@ -9,40 +10,40 @@
 public struct Assurance: Sendable, Hashable {
     /// A level, weakest first.
     public enum Level: Sendable, Comparable {
-        /// Worth nothing: a test.
+        /// Worth nothing: the keychain has test parts.
         case test
         /// The user was asked, and nothing more is certain.
         case low
-        /// A key was used for this one operation, by the enrolled fingers of today or the passcode.
+        /// A key was used for this one operation, authorised by a currently enrolled finger or the passcode.
         case substantial
-        /// The same in hardware, by a sensor that is known to be strong, or by the passcode.
+        /// As `substantial`, with hardware protection, by a sensor graded strong or by the passcode.
         case high
     }
 
-    /// Something that is so; the set grows.
+    /// One proven property of a use; new facts may be added in later versions.
     public struct Fact: RawRepresentable, Sendable, Hashable {
         /// The fact's name, such as `keyBound`.
         public let rawValue: String
         /// Accepts any name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A key was used, which its rule released.
+        /// A key was used, after its rule was met.
         public static let keyBound = Fact(rawValue: "keyBound")
-        /// The prompt counted for this use alone.
+        /// The prompt authorised this use alone.
         public static let perUse = Fact(rawValue: "perUse")
-        /// The rule ends with the enrolled set of fingers.
+        /// The rule is bound to the set of enrolled fingers: it ends when the set changes.
         public static let currentSet = Fact(rawValue: "currentSet")
-        /// The sensor is graded strong by the administrator or by what is known of its driver.
+        /// The sensor is graded strong, by the administrator or from what is known of its driver.
         public static let strongSensor = Fact(rawValue: "strongSensor")
         /// The passcode was entered.
         public static let passcodeUsed = Fact(rawValue: "passcodeUsed")
     }
 
-    /// What follows from the facts.
+    /// The level that follows from ``facts`` and ``hardware``.
     public let level: Level
-    /// What is so.
+    /// The proven facts.
     public let facts: Set<Fact>
-    /// What the user showed; nil where nobody was asked.
+    /// The method that the user authenticated with; nil if there was no prompt.
     public let method: AuthenticationMethod?
     /// What protects the keys.
     public let hardware: HardwareLevel
@@ -73,12 +74,12 @@ public struct Assurance: Sendable, Hashable {
 public enum HardwareLevel: Sendable, Comparable {
     /// A part of the keychain is a test part.
     case test
-    /// A file of the user and the passcode.
+    /// A file of the user, encrypted with the passcode.
     case software
-    /// A file of another account on the same machine.
+    /// A file of a separate account on the same machine.
     case separateAccount
-    /// A TPM whose count of wrong passcodes anybody can reset.
+    /// A TPM whose lockout counter for wrong passcodes can be reset without authorisation.
     case weakTPM
-    /// Hardware that limits guesses: a TPM, a Secure Enclave.
+    /// Hardware that limits passcode attempts: a TPM or a Secure Enclave.
     case hardware
 }

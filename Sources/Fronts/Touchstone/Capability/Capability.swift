@@ -1,25 +1,27 @@
 public import Foundation
 
-/// Whether a demand can be met now, and by which sensor.
+/// Whether a prompt with given authenticators is possible now, and the sensor.
 public struct Capability: Sendable, Hashable {
-    /// What asking would throw; nil where it can be asked.
+    /// The error that a prompt would throw; nil if the prompt is possible.
     public let obstacle: TouchstoneError?
-    /// The sensor; there also while it is locked out or nobody is enrolled, nil where there is none.
+    /// The sensor, even while it is locked out or has no enrolled fingers; nil if there is none.
     public let sensor: Sensor?
-    /// Bytes that change whenever the enrolled set changes, other ones for each app; nil where that cannot be told.
+    /// Bytes that change whenever the set of enrolled fingers changes, different for each app; nil if changes
+    /// cannot be detected.
     public let enrolmentState: Data?
 
-    /// A sensor and what is known of it.
+    /// A biometric sensor and its known properties.
     public struct Sensor: Sendable, Hashable {
-        /// Its name, as its driver has it.
+        /// The sensor's name, as its driver reports it.
         public let name: String
-        /// What it sees.
+        /// The biometric method that the sensor supports.
         public let modality: AuthenticationMethod
-        /// How many are enrolled for this user; nil where the system does not tell.
+        /// The number of fingers enrolled for this user; nil if the system does not report it.
         public let enrolledCount: Int?
-        /// Which demands it meets.
+        /// The authenticators that the sensor satisfies.
         public let strength: Authenticators
-        /// What the strength follows from, such as `grade`: `strong`, `weak`, or `ungraded` where nothing is known of it.
+        /// The reasons for ``strength``, such as `grade`: `strong`, `weak`, or `ungraded` if nothing is known of the
+        /// sensor.
         public let evidence: [String: String]
     }
 }

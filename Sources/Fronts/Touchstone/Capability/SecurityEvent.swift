@@ -1,8 +1,10 @@
 public import Foundation
 
-/// One line of a security log: what befell this process's stores, keys and prompts, or the keychain as a whole.
+/// An entry for a security log: an event of this process's stores, keys and prompts, or of the keychain as a
+/// whole.
 ///
-/// It holds names that the app gave and codes; no secret, no template, nothing of another app.
+/// It contains names that the app chose, and error codes; no secret, no biometric template, nothing of other
+/// apps.
 ///
 /// ```swift
 /// for await event in Keychain.current.securityEvents() {
@@ -10,38 +12,39 @@ public import Foundation
 /// }
 /// ```
 public struct SecurityEvent: Sendable, Hashable {
-    /// What happened; the set grows.
+    /// The kind of an event; new kinds may be added in later versions.
     public struct Kind: RawRepresentable, Sendable, Hashable {
         /// The kind's name, such as `lockout`.
         public let rawValue: String
         /// Accepts any name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A call of this process went through.
+        /// A call of this process succeeded.
         public static let success = Kind(rawValue: "success")
-        /// A call of this process threw, which ``SecurityEvent/error`` is.
+        /// A call of this process threw the error in ``SecurityEvent/error``.
         public static let failure = Kind(rawValue: "failure")
-        /// Fingers count for nothing until the passcode, or passcodes for a while, whoever tried.
+        /// Biometry is locked out until the passcode is entered, or the passcode is locked out for a time,
+        /// whichever program caused it.
         public static let lockout = Kind(rawValue: "lockout")
-        /// The enrolled fingers are others.
+        /// The set of enrolled fingers changed.
         public static let enrolmentChanged = Kind(rawValue: "enrolmentChanged")
-        /// Secrets or keys of former fingers are gone for good, of whichever app.
+        /// Secrets or keys bound to former fingers were invalidated, of this or another app.
         public static let invalidated = Kind(rawValue: "invalidated")
-        /// The keychain is protected less than before.
+        /// The keychain's protection is now weaker.
         public static let assuranceChanged = Kind(rawValue: "assuranceChanged")
-        /// The keychain found something that is not authentic, or older than what it knows.
+        /// The keychain found stored data that is not authentic, or older than the data last written.
         public static let rolledBack = Kind(rawValue: "rolledBack")
-        /// More happened than can be told, because it was not read in time or the daemon was away.
+        /// Events were lost: they were not read in time, or the daemon was not running.
         public static let missed = Kind(rawValue: "missed")
     }
 
     /// What happened.
     public let kind: Kind
-    /// When.
+    /// When the event happened.
     public let time: Date
-    /// The store and key, or the key's name, that this process named; nil where it was about none.
+    /// The store and its key, or the name of the device key; nil for an event without one.
     public let item: String?
-    /// What a ``Kind/failure`` threw.
+    /// The error of a ``Kind/failure``.
     public let error: TouchstoneError?
 
     init(_ kind: Kind, at time: Date = Date(), item: String? = nil, error: TouchstoneError? = nil) {
@@ -51,7 +54,7 @@ public struct SecurityEvent: Sendable, Hashable {
         self.error = error
     }
 
-    /// The same as flat text, for a structured log: `event`, and `item`, `error`, `part` and `cause` where there are any.
+    /// The event as flat text for a structured log: `event`, and `item`, `error`, `part` and `cause` if they are known.
     public var metadata: [String: String] {
         var metadata = ["event": kind.rawValue]
         metadata["item"] = item

@@ -1,5 +1,5 @@
 extension TouchstoneError {
-    /// What happened; the set grows, so a `switch` needs a `default`.
+    /// The reason for an error; later versions may add codes, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The code's name, such as `userCancelled`: the same in every version, for logs and servers.
         public let rawValue: String
@@ -14,105 +14,107 @@ extension TouchstoneError {
         public static let userCancelled = Self("userCancelled")
         /// The user chose the fallback button.
         public static let fallbackChosen = Self("fallbackChosen")
-        /// The system took the prompt away: the machine sleeps, or another program has the sensor.
+        /// The system removed the prompt: the machine went to sleep, or another program uses the sensor.
         public static let systemCancelled = Self("systemCancelled")
         /// The app's task was cancelled.
         public static let taskCancelled = Self("taskCancelled")
-        /// Nobody answered within the prompt's time.
+        /// The user did not answer within the prompt's timeout.
         public static let timedOut = Self("timedOut")
-        /// What was shown did not match, until no further attempt was left in this prompt.
+        /// The finger or passcode did not match, and this prompt has no attempts left.
         public static let notMatched = Self("notMatched")
-        /// Too many failed attempts: nothing may be tried for ``TouchstoneError/retryAfter``.
+        /// Too many failed attempts: no attempt is accepted for ``TouchstoneError/retryAfter``.
         public static let lockedOut = Self("lockedOut")
-        /// Biometry waits until the passcode was entered.
+        /// Biometry is locked out until the passcode is entered.
         public static let lockedOutUntilPasscode = Self("lockedOutUntilPasscode")
-        /// A prompt is needed, and this call may show none.
+        /// A prompt is needed, but this call may not show one.
         public static let interactionNeeded = Self("interactionNeeded")
-        /// There is no place for a prompt: no terminal, no display, or nothing that draws one.
+        /// No prompt can be shown: there is no terminal, no display, or no program that draws prompts.
         public static let noPromptPlace = Self("noPromptPlace")
-        /// The proof was ended, by the app, by a lock, by a change of the fingers or by its age.
+        /// The proof has ended: the app ended it, the keychain was locked, the enrolled fingers changed, or
+        /// it expired.
         public static let proofEnded = Self("proofEnded")
         /// Too many requests or prompts in too short a time.
         public static let throttled = Self("throttled")
 
         // MARK: Sensor and passcode
 
-        /// No passcode is set: the keychain was not set up.
+        /// No passcode is set: the keychain has not been set up.
         public static let passcodeNotSet = Self("passcodeNotSet")
-        /// There is no sensor.
+        /// The machine has no biometric sensor.
         public static let noHardware = Self("noHardware")
-        /// Sensor or TPM is there and cannot be used now.
+        /// The sensor or TPM exists but cannot be used now.
         public static let hardwareUnavailable = Self("hardwareUnavailable")
         /// The sensor was unplugged.
         public static let disconnected = Self("disconnected")
         /// No finger is enrolled.
         public static let notEnrolled = Self("notEnrolled")
-        /// The sensor is known to be weaker than what was demanded.
+        /// The sensor is graded weaker than the rule or demand requires.
         public static let sensorTooWeak = Self("sensorTooWeak")
 
         // MARK: Items and keys
 
-        /// There is nothing of that name.
+        /// There is no item or key of that name.
         public static let notFound = Self("notFound")
-        /// There is something of that name already.
+        /// An item or key of that name already exists.
         public static let alreadyExists = Self("alreadyExists")
         /// The keychain is locked.
         public static let locked = Self("locked")
-        /// It was there, and can never be opened again: the enrolled fingers or the passcode changed.
+        /// The item or key existed, but can never be opened again: the enrolled fingers or the passcode
+        /// changed.
         public static let invalidated = Self("invalidated")
-        /// The key's time is over.
+        /// The key's expiry date has passed.
         public static let expired = Self("expired")
-        /// What is stored was changed or destroyed from outside.
+        /// The stored data was changed or destroyed from outside.
         public static let damaged = Self("damaged")
-        /// The store was made under another rule; both are in ``TouchstoneError/details``.
+        /// The store was created with another rule; ``TouchstoneError/details`` has both rules.
         public static let ruleMismatch = Self("ruleMismatch")
-        /// The stored bytes are no value of the type that was asked for.
+        /// The stored bytes cannot be decoded as the requested type.
         public static let typeMismatch = Self("typeMismatch")
-        /// A name, text, size or time is beyond its limit, which is in ``TouchstoneError/details``.
+        /// A name, text, size or time exceeds its limit, which is in ``TouchstoneError/details``.
         public static let limitExceeded = Self("limitExceeded")
 
         // MARK: The system
 
-        /// A newer version is needed for what is stored.
+        /// The stored data needs a newer version of this software.
         public static let updateNeeded = Self("updateNeeded")
-        /// This system cannot do what was asked, ever.
+        /// This system does not support the operation.
         public static let unsupported = Self("unsupported")
-        /// Something that confines programs refused it: polkit, AppArmor, Flatpak, file permissions.
+        /// Access was denied by polkit, AppArmor, Flatpak or file permissions.
         public static let denied = Self("denied")
         /// The disk is full; nothing was changed.
         public static let diskFull = Self("diskFull")
-        /// The keychain has the most items that it may; nothing was changed.
+        /// The keychain already has the maximum number of items; nothing was changed.
         public static let storeFull = Self("storeFull")
-        /// The disk can only be read; nothing was changed.
+        /// The file system is read-only; nothing was changed.
         public static let readOnly = Self("readOnly")
-        /// A program that is needed is not installed or does not run: the daemon, fprintd.
+        /// A required program, such as the daemon or fprintd, is not installed or not running.
         public static let serviceMissing = Self("serviceMissing")
-        /// The daemon or a part of it failed, or went away in the middle.
+        /// The daemon or a part of it failed, or the connection to it ended during the call.
         public static let serviceFailed = Self("serviceFailed")
-        /// The protection is below the level that the rule demands.
+        /// The hardware protection is below the level that the rule requires.
         public static let hardwareTooWeak = Self("hardwareTooWeak")
-        /// The TPM refuses all attempts for a while, whoever asks.
+        /// The TPM accepts no attempts for a time, whichever program asks.
         public static let hardwareLockedOut = Self("hardwareLockedOut")
-        /// The keychain belongs to another TPM, or this one was cleared.
+        /// The keychain belongs to another TPM, or the TPM was cleared.
         public static let hardwareChanged = Self("hardwareChanged")
 
         // MARK: A server
 
         /// The server cannot be reached.
         public static let unreachable = Self("unreachable")
-        /// The server's certificate is not one that is trusted.
+        /// The server's certificate is not trusted.
         public static let untrustedServer = Self("untrustedServer")
-        /// The reply cannot be understood.
+        /// The server's reply is malformed.
         public static let badReply = Self("badReply")
-        /// What was entered or sent was refused.
+        /// The server refused the request or the credentials.
         public static let refused = Self("refused")
-        /// A stronger authentication is wanted first.
+        /// The server requires a stronger authentication first.
         public static let stepUpNeeded = Self("stepUpNeeded")
-        /// What was sent had been used before.
+        /// The request was already used once: the server detected a replay.
         public static let replayed = Self("replayed")
     }
 
-    /// What can be done about an error; the set grows.
+    /// What to do about an error; later versions may add steps.
     public struct NextStep: RawRepresentable, Sendable, Hashable {
         /// The step's name, such as `usePasscode`.
         public let rawValue: String
@@ -133,13 +135,13 @@ extension TouchstoneError {
         public static let setPasscode = Self("setPasscode")
         /// Unlock the keychain.
         public static let unlock = Self("unlock")
-        /// Sign in or store it again: what was there is gone.
+        /// Sign in or store the value again: the old one is lost.
         public static let setUpAgain = Self("setUpAgain")
-        /// Open or repair the keychain: on Linux, `touchstone recover` or `touchstone repair`.
+        /// Recover or repair the keychain: on Linux, `touchstone recover` or `touchstone repair`.
         public static let recover = Self("recover")
-        /// Install or update what is missing.
+        /// Install or update the missing component.
         public static let install = Self("install")
-        /// Nothing that a user can do alone: the app's author or an administrator.
+        /// Contact the app's developer or an administrator: the user alone cannot solve this.
         public static let askForHelp = Self("askForHelp")
     }
 }

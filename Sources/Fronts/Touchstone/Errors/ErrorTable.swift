@@ -1,7 +1,8 @@
-/// What belongs to each code: the numbers that mean the same elsewhere, and the next step.
+/// The corresponding numbers of other systems and the next step for each code.
 ///
-/// `docs/ERRORS.md` is this table. Numbers of Apple's are of `LAError.h`, `LAPublicDefines.h` and `SecBase.h`, those of
-/// Android of androidx.biometric: positive ones of `BiometricPrompt.ERROR_…`, negative ones of `BiometricManager`.
+/// `docs/ERRORS.md` shows this table. Apple's numbers are from `LAError.h`, `LAPublicDefines.h` and `SecBase.h`;
+/// Android's are from androidx.biometric: positive ones from `BiometricPrompt.ERROR_…`, negative ones from
+/// `BiometricManager`.
 enum ErrorTable {
     struct Row: Sendable {
         let code: TouchstoneError.Code
@@ -81,14 +82,14 @@ enum ErrorTable {
 
     private static let byCode = Dictionary(uniqueKeysWithValues: rows.map { ($0.code, $0) })
 
-    /// The row of a code; of one that this version does not know, a row without numbers.
+    /// The row of a code; for a code unknown to this version, a row without numbers.
     static func row(of code: TouchstoneError.Code) -> Row {
         byCode[code] ?? Row(code, nil, nil, nil, .askForHelp)
     }
 }
 
 extension TouchstoneError.Code {
-    /// The code for a number of `LAError.Code`; nil for one that is none.
+    /// The code for a number of `LAError.Code`; nil for an unknown number.
     init?(laError: Int) {
         switch laError {
         case -1: self = .notMatched
@@ -102,9 +103,9 @@ extension TouchstoneError.Code {
         case -9: self = .taskCancelled
         case -10: self = .proofEnded
         case -11: self = .unsupported
-        // Never paired, and unplugged.
+        // biometryNotPaired, biometryDisconnected
         case -12, -13: self = .disconnected
-        // Views of a wrong size, of which this module has none.
+        // invalidDimensions: a view of a wrong size, which this module does not have.
         case -14: self = .unsupported
         case -1001: self = .limitExceeded
         case -1004: self = .interactionNeeded
@@ -112,7 +113,7 @@ extension TouchstoneError.Code {
         }
     }
 
-    /// The code for an `OSStatus` of the keychain; nil for success and for a number that is none of its own.
+    /// The code for an `OSStatus` of the keychain; nil for success and for an unknown status.
     init?(osStatus: Int) {
         switch osStatus {
         // errSecUnimplemented, errSecNoSuchAttr, errSecNoSuchClass

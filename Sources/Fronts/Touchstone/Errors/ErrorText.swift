@@ -1,14 +1,14 @@
 import Foundation
 
 extension TouchstoneError {
-    /// What happened, as a sentence for the app's user.
+    /// The error as a sentence for the app's user.
     ///
-    /// - Parameter language: a BCP 47 tag such as `tr` or `zh-Hans`; nil for the process's language. There are English,
-    ///   Turkish, Chinese and Japanese; others get English.
-    /// - Returns: the sentence; the code's name for a code of a newer version.
+    /// - Parameter language: a BCP 47 tag such as `tr` or `zh-Hans`; nil for the process's language. English, Turkish,
+    ///   Chinese and Japanese are available; other languages get English.
+    /// - Returns: the sentence; the code's name for a code unknown to this version.
     public func message(in language: String? = nil) -> String {
         let texts = ErrorTexts.chosen(language)
-        // A code of a newer version has its name alone.
+        // A code of a newer version has no sentence here; show its name.
         return texts.messages[code] ?? "\(texts.unknown) (\(code.rawValue))"
     }
 
@@ -28,7 +28,7 @@ extension TouchstoneError {
 
 /// All sentences in one language.
 struct ErrorTexts: Sendable {
-    /// The language's tag: its first part is compared.
+    /// The language's primary subtag, which is compared.
     let language: String
     /// One sentence for each code.
     let messages: [TouchstoneError.Code: String]
@@ -36,19 +36,19 @@ struct ErrorTexts: Sendable {
     let advice: [TouchstoneError.NextStep: String]
     /// The step ``TouchstoneError/NextStep/wait`` with `%` in place of the seconds.
     let waitSeconds: String
-    /// What is said of a code without a sentence.
+    /// The sentence for a code without one of its own.
     let unknown: String
 
-    /// The languages that there are; the first one stands in for all others.
+    /// The available languages; English is the fallback.
     static let all: [ErrorTexts] = [.english, .turkish, .chinese, .japanese]
 
-    /// The texts of a language; of the process's where none is named.
+    /// The texts for a language; for the process's language if nil.
     static func chosen(_ language: String?) -> ErrorTexts {
         guard let language else { return ofProcess }
         return matching(language) ?? english
     }
 
-    /// The texts for a tag of BCP 47 or a locale of POSIX: `tr`, `zh-Hans-CN`, `ja_JP.UTF-8`.
+    /// The texts for a BCP 47 tag or a POSIX locale: `tr`, `zh-Hans-CN`, `ja_JP.UTF-8`.
     static func matching(_ tag: String) -> ErrorTexts? {
         let primary = tag.prefix { $0 != "-" && $0 != "_" && $0 != "." && $0 != "@" }.lowercased()
         return all.first { $0.language == primary }
@@ -57,7 +57,8 @@ struct ErrorTexts: Sendable {
     /// The process's language, looked up once.
     private static let ofProcess = matching(processLanguage(ProcessInfo.processInfo.environment)) ?? english
 
-    /// The language for messages: on Linux by POSIX's order of variables, elsewhere the user's first preference.
+    /// The language for messages: on Linux by POSIX's order of variables, elsewhere the user's first preferred
+    /// language.
     static func processLanguage(_ environment: [String: String]) -> String {
         #if os(Linux)
             return ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }

@@ -1,6 +1,7 @@
-/// The one error of this module: a code to act on, what failed below it, and what to do next.
+/// The only error type of this module: a code to act on, the cause below it, and the next step.
 ///
-/// `==` compares ``code`` alone, so that a test names what it expects. Nothing in an error is secret.
+/// `==` compares ``code`` alone, so that a test can name the error it expects. An error contains nothing
+/// secret.
 ///
 /// ```swift
 /// do { token = try await store.read("token") } catch {
@@ -13,28 +14,28 @@
 public struct TouchstoneError: Error, Sendable {
     /// What happened.
     public let code: Code
-    /// The part that reported it, such as `fprintd`, `tpm` or `keybag`; nil where this module did.
+    /// The component that reported the error, such as `fprintd`, `tpm` or `keybag`; nil if this module did.
     public let part: String?
-    /// That part's own word for it, for a log, such as `NoSuchDevice`; nil where there is none.
+    /// The component's own name for the error, such as `NoSuchDevice`, for a log; nil if there is none.
     public let cause: String?
-    /// What whoever reads ``advice(in:)`` can do.
+    /// What the user can do; ``advice(in:)`` has the sentence.
     public let nextStep: NextStep
-    /// How long nothing may be tried, where that is known.
+    /// The time before another attempt is accepted, if known.
     public let retryAfter: Duration?
-    /// What belongs to the code: both rules of a ``Code/ruleMismatch``, the limit of a ``Code/limitExceeded``.
+    /// Details of the code: both rules of a ``Code/ruleMismatch``, the limit of a ``Code/limitExceeded``.
     public let details: [String]
 
     /// Makes an error, such as one to compare with in a test.
     ///
     /// - Parameters:
-    ///   - code: What happened.
-    ///   - part: The part that reported it.
-    ///   - cause: That part's own word for it.
+    ///   - code: The reason.
+    ///   - part: The component that reported it.
+    ///   - cause: The component's own name for it.
     public init(_ code: Code, part: String? = nil, cause: String? = nil) {
         self.init(code, part: part, cause: cause, nextStep: nil)
     }
 
-    /// With all that is known; without a step of its own, the code's.
+    /// Makes an error with all details; a nil `nextStep` means the code's default.
     package init(
         _ code: Code,
         part: String? = nil,
@@ -51,7 +52,7 @@ public struct TouchstoneError: Error, Sendable {
         self.details = details
     }
 
-    /// A value that is beyond its limit, which the error names.
+    /// The error for a value that exceeds a limit.
     static func limit(_ limit: String) -> TouchstoneError {
         TouchstoneError(.limitExceeded, details: [limit])
     }
@@ -66,7 +67,7 @@ extension TouchstoneError: Hashable {
 }
 
 extension TouchstoneError: CustomStringConvertible {
-    /// One line for a log, in English: the code, its message, the details, the part with its cause.
+    /// One line for a log, in English: the code, its message, the details, and the component with its cause.
     public var description: String {
         var text = "\(code.rawValue): \(message(in: "en"))"
         if !details.isEmpty { text += " [\(details.joined(separator: "; "))]" }
@@ -80,11 +81,10 @@ extension TouchstoneError: CustomStringConvertible {
 }
 
 extension TouchstoneError {
-    /// The number of Apple's `LAError.Code` that means the same; nil where there is none.
+    /// The corresponding number of Apple's `LAError.Code`; nil if there is none.
     public var laErrorCode: Int? { ErrorTable.row(of: code).laError }
-    /// The `OSStatus` of Apple's Security framework that means the same; nil where there is none.
+    /// The corresponding `OSStatus` of Apple's Security framework; nil if there is none.
     public var osStatus: Int? { ErrorTable.row(of: code).osStatus }
-    /// The number of androidx.biometric that means the same, of `BiometricPrompt` or `BiometricManager`; nil where there is
-    /// none.
+    /// The corresponding number of androidx.biometric, from `BiometricPrompt` or `BiometricManager`; nil if there is none.
     public var androidCode: Int? { ErrorTable.row(of: code).android }
 }

@@ -7,16 +7,17 @@ public import Foundation
 #endif
 
 extension DeviceKey<KeyPurpose.Sealing> {
-    /// A code that only this key makes, for a message, after a prompt: HMAC with SHA-256 (RFC 2104).
+    /// Computes an authentication code for a message, after a prompt: HMAC with SHA-256 (RFC 2104).
     ///
-    /// The same message has the same code each time, so whoever was given one can tell that the key was used again.
+    /// Only this key can compute the code. The same message always has the same code, so a verifier that keeps a code can tell
+    /// later that the same key was used.
     ///
     /// - Parameters:
-    ///   - message: Of any length.
-    ///   - prompt: What the prompt says.
-    /// - Returns: 32 bytes.
-    /// - Throws: ``TouchstoneError``: `unsupported` for a key that an older version made, `invalidated`, `expired` and those of
-    ///   a prompt.
+    ///   - message: The message, of any length.
+    ///   - prompt: The text of the prompt.
+    /// - Returns: the code, 32 bytes.
+    /// - Throws: ``TouchstoneError``: `unsupported` for a key made by an older version, `invalidated`, `expired` and the errors
+    ///   of a prompt.
     public func authenticationCode(
         for message: Data,
         _ prompt: PromptText = .standard
@@ -31,13 +32,13 @@ extension DeviceKey<KeyPurpose.Sealing> {
     }
 }
 
-/// The key of the codes: static ECDH of the device's key with a public key whose private part was thrown away when both were
-/// made (NIST SP 800-56A, 6.3), then HKDF with SHA-256 (RFC 5869) over both public keys.
+/// Derives the HMAC key of the codes: static ECDH of the device's key with a public key whose private part was discarded
+/// when both were made (NIST SP 800-56A, 6.3), then HKDF with SHA-256 (RFC 5869) over both public keys.
 enum AuthenticationCode {
-    /// Names what the derived key is for; the TPM has no HMAC key under a rule like this one's.
+    /// The purpose of the derived key; a TPM has no HMAC keys under rules like these.
     private static let purpose = Data("touchstone authentication code".utf8)
 
-    /// The other public key.
+    /// Makes the other public key and discards its private key.
     static func makePeer() -> Data { P256.KeyAgreement.PrivateKey().publicKey.x963Representation }
 
     /// The code of a message.

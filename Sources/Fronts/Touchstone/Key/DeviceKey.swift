@@ -1,49 +1,50 @@
 public import Foundation
 
-/// What a ``DeviceKey`` is for: one purpose a key.
+/// The purposes of a ``DeviceKey``; each key has exactly one.
 public enum KeyPurpose {
     /// Signatures: ECDSA on P-256 with SHA-256.
     public enum Signing: Sendable {}
-    /// Shared keys: ECDH on P-256, then HKDF with SHA-256.
+    /// Key agreement: ECDH on P-256, then HKDF with SHA-256.
     public enum Agreement: Sendable {}
-    /// Records that anybody with the public key seals and this device alone opens: ECIES on P-256; and codes of messages.
+    /// Sealed records: anyone with the public key can seal, only this device can open (ECIES on P-256); and
+    /// authentication codes.
     public enum Sealing: Sendable {}
 }
 
 /// A key that signs.
 public typealias DeviceSigningKey = DeviceKey<KeyPurpose.Signing>
-/// A key that agrees on others.
+/// A key for key agreement.
 public typealias DeviceAgreementKey = DeviceKey<KeyPurpose.Agreement>
-/// A key that opens what was sealed for it.
+/// A key that opens records sealed for it.
 public typealias DeviceSealingKey = DeviceKey<KeyPurpose.Sealing>
 
-/// A private key on P-256 that the keychain keeps and uses, and never gives out; one for each purpose, name and group.
+/// A private key on P-256 that never leaves the keychain; one for each purpose, name and group.
 ///
-/// With a TPM it is made in the chip and cannot leave it; without one the daemon keeps it in software, and ``hardware`` says so.
-/// Each use is one operation under one prompt: no proof of before serves it, and the prompt serves nothing else. Only a key that
-/// was made with ``AccessRule/reusable(for:)`` is used several times under one prompt, by the process that showed it; what such a
-/// use is worth has no ``Assurance/Fact/perUse``.
+/// With a TPM the key is made in the chip and cannot leave it; without one the daemon keeps it in software, and ``hardware`` says
+/// so. Each use is one operation with a prompt of its own: no earlier proof authorises it, and its prompt authorises nothing
+/// else. The exception is a key made with ``AccessRule/reusable(for:)``: one prompt authorises several uses by the process that
+/// showed it, and such a use has no ``Assurance/Fact/perUse``.
 ///
 /// ```swift
 /// let key = try await DeviceSigningKey.create("payments", rule: .biometryOrPasscode)
 /// let signature = try await key.sign(challenge, "Pay 12.30 EUR to Alice")
 /// ```
 public struct DeviceKey<Purpose: Sendable>: Sendable {
-    /// Its name, 1 to 255 bytes.
+    /// The key's name, 1 to 255 bytes.
     public let name: String
-    /// What each use demands.
+    /// What each use requires.
     public let rule: AccessRule
-    /// What protected it when it was made.
+    /// The hardware protection when the key was made.
     public let hardware: HardwareLevel
-    /// When it was made.
+    /// When the key was made.
     public let created: Date
-    /// When its time is over; nil for never.
+    /// When the key expires; nil for never.
     public let expires: Date?
     /// The public key.
     public let publicKey: DevicePublicKey
-    /// What the chip said of it when it was made; nil without a chip, and where no challenge was given.
+    /// The hardware's attestation from when the key was made; nil without a TPM or without a challenge.
     public let attestation: KeyAttestation?
-    /// The other public key of the authentication codes; nil for a key that has none.
+    /// The other public key for authentication codes; nil for a key that has none.
     let peer: DevicePublicKey?
     let group: String?
     let link: KeychainLink
@@ -61,19 +62,21 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         self.link = link
     }
 
-    /// Makes a key; asks nobody, but for the passcode of a locked keychain, and for an attestation.
+    /// Makes a key.
+    ///
+    /// Shows no prompt, except for the passcode of a locked keychain, and for an attestation.
     ///
     /// - Parameters:
-    ///   - name: 1 to 255 bytes.
-    ///   - rule: What each use demands; with ``AccessRule/reusable(for:)`` one prompt serves this key's uses for that time.
-    ///   - expires: When its time is over.
-    ///   - challenge: What the chip's statement about the key is to carry, at most 64 bytes that a server chose. The chip makes it
-    ///     under the key's own rule, so the user is asked as for a use. Without a chip there is no statement.
-    ///   - group: The access group that shares it; nil for this program alone.
-    ///   - keychain: Where it is.
+    ///   - name: The key's name, 1 to 255 bytes.
+    ///   - rule: What each use requires; with ``AccessRule/reusable(for:)`` one prompt authorises this key's uses for that time.
+    ///   - expires: When the key expires.
+    ///   - challenge: Bytes that the attestation is to contain, at most 64, chosen by a server. The chip makes the attestation
+    ///     under the key's own rule, so the user is asked as for a use. Without a chip there is no attestation.
+    ///   - group: The access group that shares the key; nil for this program alone.
+    ///   - keychain: The keychain that holds the key.
     /// - Returns: the key.
-    /// - Throws: ``TouchstoneError``: `alreadyExists` rather than a second key of that name, `notEnrolled` where the rule
-    ///   wants fingers and there are none, `expired`, `hardwareTooWeak`, `limitExceeded`.
+    /// - Throws: ``TouchstoneError``: `alreadyExists` if there is a key of that name, `notEnrolled` if the rule needs fingers and
+    ///   none is enrolled, `expired`, `hardwareTooWeak`, `limitExceeded`.
     public static func create(
         _ name: String,
         rule: AccessRule = .biometry,
@@ -92,12 +95,14 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         }
     }
 
-    /// Finds a key; asks nobody, but for the passcode of a keychain that was not unlocked since its start.
+    /// Finds a key.
+    ///
+    /// Shows no prompt, except for the passcode of a keychain that has not been unlocked since the start.
     ///
     /// - Parameters:
-    ///   - name: Its name.
-    ///   - group: Its group.
-    ///   - keychain: Where it is.
+    ///   - name: The key's name.
+    ///   - group: The key's access group.
+    ///   - keychain: The keychain that holds the key.
     /// - Returns: the key.
     /// - Throws: ``TouchstoneError``: `notFound`, `invalidated` and `expired` are different codes.
     public static func find(
@@ -112,13 +117,13 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         return key
     }
 
-    /// Deletes it, invalidated and expired ones too, and a successor that waits; asks nobody.
+    /// Deletes a key, even an invalidated or expired one, and its waiting successor; shows no prompt.
     ///
     /// - Parameters:
-    ///   - name: Its name.
-    ///   - group: Its group.
-    ///   - keychain: Where it is.
-    /// - Returns: whether there was one.
+    ///   - name: The key's name.
+    ///   - group: The key's access group.
+    ///   - keychain: The keychain that holds the key.
+    /// - Returns: whether there was a key.
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     @discardableResult
     public static func delete(
@@ -133,11 +138,13 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         }
     }
 
-    /// Makes the key that gets this one's name when this one is deleted: what a server is told of before it forgets the old one.
+    /// Makes a key that takes over this key's name when this key is deleted, to register with a server before the old one is
+    /// removed.
     ///
-    /// Both can be used until then. It has the same rule and as long a time; where one waits already, that one is returned.
+    /// Both keys can be used until then. The successor has the same rule and the same lifetime. If a successor is already
+    /// waiting, that one is returned.
     ///
-    /// - Parameter challenge: As for ``create(_:rule:expires:challenge:group:in:)``; nothing for one that waits already.
+    /// - Parameter challenge: As for ``create(_:rule:expires:challenge:group:in:)``; ignored if a successor is already waiting.
     /// - Returns: the successor.
     /// - Throws: ``TouchstoneError`` as ``create(_:rule:expires:challenge:group:in:)``.
     public func makeSuccessor(challenge: Data? = nil) async throws(TouchstoneError) -> DeviceKey {
@@ -148,9 +155,9 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         }
     }
 
-    /// Deletes this key, and not one that was made under its name since; a successor that waits has the name then.
+    /// Deletes this key, but not another one made under its name since; a waiting successor then takes the name.
     ///
-    /// - Returns: whether it was still there.
+    /// - Returns: whether the key still existed.
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     @discardableResult
     public func delete() async throws(TouchstoneError) -> Deletion {
@@ -172,10 +179,10 @@ extension DeviceKey<KeyPurpose.Signing> {
     /// Signs a message, after a prompt.
     ///
     /// - Parameters:
-    ///   - message: Of any length; its SHA-256 is signed.
-    ///   - prompt: What the prompt says.
+    ///   - message: The message, of any length; its SHA-256 is signed.
+    ///   - prompt: The text of the prompt.
     /// - Returns: the signature, and what the use is worth.
-    /// - Throws: ``TouchstoneError``: `invalidated`, `expired` and those of a prompt.
+    /// - Throws: ``TouchstoneError``: `invalidated`, `expired` and the errors of a prompt.
     public func sign(
         _ message: Data,
         _ prompt: PromptText = .standard
@@ -187,16 +194,17 @@ extension DeviceKey<KeyPurpose.Signing> {
 }
 
 extension DeviceKey<KeyPurpose.Agreement> {
-    /// Agrees on a key with the holder of another, after a prompt: ECDH, then HKDF with SHA-256 (RFC 5869).
+    /// Agrees on a shared key with the holder of another key, after a prompt: ECDH, then HKDF with SHA-256
+    /// (RFC 5869).
     ///
     /// - Parameters:
-    ///   - peer: The other's public key.
-    ///   - info: What the key is for; both sides give the same.
-    ///   - salt: Both sides give the same.
-    ///   - byteCount: The length of the key: 1 to 8160 bytes.
-    ///   - prompt: What the prompt says.
-    /// - Returns: the key, the same for both.
-    /// - Throws: ``TouchstoneError``: `invalidated`, `expired`, `limitExceeded` and those of a prompt.
+    ///   - peer: The other party's public key.
+    ///   - info: The purpose of the shared key; both parties must use the same.
+    ///   - salt: Both parties must use the same.
+    ///   - byteCount: The length of the shared key: 1 to 8160 bytes.
+    ///   - prompt: The text of the prompt.
+    /// - Returns: the shared key, the same for both parties.
+    /// - Throws: ``TouchstoneError``: `invalidated`, `expired`, `limitExceeded` and the errors of a prompt.
     public func sharedKey(
         with peer: DevicePublicKey,
         info: Data,

@@ -8,7 +8,7 @@ public import Foundation
 
 /// A public key on P-256.
 public struct DevicePublicKey: Sendable, Hashable {
-    /// The uncompressed point of X9.63: 4, then x and y of 32 bytes each.
+    /// The uncompressed point of X9.63: the byte 4, then x and y of 32 bytes each.
     public let x963Representation: Data
     /// SubjectPublicKeyInfo of RFC 5480, in DER.
     public let derRepresentation: Data
@@ -16,7 +16,7 @@ public struct DevicePublicKey: Sendable, Hashable {
     /// Reads an uncompressed point.
     ///
     /// - Parameter x963Representation: 65 bytes.
-    /// - Throws: ``TouchstoneError`` with `typeMismatch` for what is no point of P-256.
+    /// - Throws: ``TouchstoneError`` with `typeMismatch` if the bytes are not a point on P-256.
     public init(x963Representation: Data) throws(TouchstoneError) {
         do {
             let key = try P256.Signing.PublicKey(x963Representation: x963Representation)
@@ -28,12 +28,12 @@ public struct DevicePublicKey: Sendable, Hashable {
     }
 }
 
-/// A signature of ECDSA on P-256, and what its making was worth.
+/// An ECDSA signature on P-256, and what the use of the key is worth.
 public struct DeviceSignature: Sendable, Hashable {
     /// r and s of 32 bytes each.
     public let rawRepresentation: Data
     /// ECDSA-Sig-Value of RFC 3279, in DER.
     public let derRepresentation: Data
-    /// What the use is worth to a server, as this device says.
+    /// What the use is worth to a server, as stated by this device.
     public let assurance: Assurance
 }

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// What hardware says of where a key is, for a server to check; nothing in it is secret.
+/// The hardware's statement about a key, for a server to verify; nothing in it is secret.
 public struct KeyAttestation: Sendable, Hashable, Codable {
-    /// The statement's form: `touchstone-tpm2`, the JSON of `touchstone attest`.
+    /// The statement's format: `touchstone-tpm2`, the JSON of `touchstone attest`.
     public let format: String
-    /// The statement, which carries the challenge.
+    /// The statement, which contains the challenge.
     public let statement: Data
-    /// Certificates of the chip's endorsement key, each in DER; empty where its maker gave it none.
+    /// Certificates of the chip's endorsement key, each in DER; empty if its manufacturer provided none.
     public let certificates: [Data]
 }

@@ -6,15 +6,16 @@ internal import Foundation
     internal import Crypto
 #endif
 
-/// Where a key's record is: a generic password whose service is the purpose and whose account is the name.
+/// The place of a key's record: a generic password whose service is the purpose and whose account is the
+/// name.
 struct KeyPlace: Sendable {
-    /// How the service of every key's record begins.
+    /// The prefix of the service of every key record.
     static let prefix = "touchstone.key:"
 
     let name: String
     let group: String?
     private let purpose: String
-    /// Whether it is where the key's successor waits.
+    /// Whether this is the place of the key's waiting successor.
     private var isOfSuccessor = false
 
     /// - Throws: ``TouchstoneError`` with `limitExceeded`.
@@ -26,16 +27,16 @@ struct KeyPlace: Sendable {
         self.purpose = purpose
     }
 
-    /// Where the key's successor waits for the name.
+    /// The place where the key's successor waits for the name.
     var ofSuccessor: KeyPlace {
         var place = self
         place.isOfSuccessor = true
         return place
     }
 
-    /// Whether keys of this place have codes.
+    /// Whether the place is for sealing keys, which have authentication codes.
     var isOfSealing: Bool { purpose == "\(KeyPurpose.Sealing.self)" }
-    /// Whether keys of this place sign.
+    /// Whether the place is for signing keys.
     var isOfSigning: Bool { purpose == "\(KeyPurpose.Signing.self)" }
 
     private var service: String {
@@ -43,14 +44,14 @@ struct KeyPlace: Sendable {
         return Self.prefix + "\(kind):\((group ?? "").utf8.count):\(group ?? "")"
     }
 
-    /// The record; only that of this key where `mark` is given.
+    /// The query for the record; with `mark`, only for the record of that key.
     func query(mark: [UInt8]? = nil) -> PasswordQuery {
         PasswordQuery(service: service, account: name, group: group, generic: mark)
     }
 }
 
 extension KeychainLink {
-    /// Makes a key and keeps its record; the record's name is taken by one alone.
+    /// Makes a key and stores its record; only one record can have the name.
     func makeKey(
         _ rule: AccessRule,
         expires: Date?,
@@ -58,7 +59,7 @@ extension KeychainLink {
         at place: KeyPlace
     ) async throws(TouchstoneError) -> KeyRecord {
         try await call(.standard) { calls throws(TouchstoneError) in
-            // Before a key is made that nobody wants.
+            // Check the name first, so that no key is made in vain.
             if try calls.current(at: place) != nil { throw TouchstoneError(.alreadyExists) }
             let key = try calls.makeKey(under: rule, at: place, challenge: challenge)
             let record = KeyRecord(key, rule, expires: expires, hasCodes: place.isOfSealing)
@@ -67,7 +68,7 @@ extension KeychainLink {
         }
     }
 
-    /// Finds a key's record, and sees that the key can still be used.
+    /// Finds a key's record and checks that the key can still be used.
     func findKey(at place: KeyPlace) async throws(TouchstoneError) -> KeyRecord {
         try await call(.standard) { calls throws(TouchstoneError) in
             guard let record = try calls.current(at: place) else { throw TouchstoneError(.notFound) }
@@ -113,7 +114,7 @@ extension KeychainLink {
         return derived.withUnsafeBytes { Data($0) }
     }
 
-    /// The secret that a sealing key and a fresh public key have together.
+    /// The ECDH secret of a sealing key and a fresh public key.
     func openingSecret(
         for fresh: DevicePublicKey,
         with key: DeviceSealingKey,
@@ -122,9 +123,9 @@ extension KeychainLink {
         try await use(key, .open(fresh), prompt).0
     }
 
-    /// Has the user show what the key demands for this operation, and uses it.
+    /// Asks the user for what the key's rule requires for this operation, then uses the key.
     ///
-    /// What was shown serves nothing else, unless the key's rule says that it serves this key's uses for a time.
+    /// The authentication is not reused, unless the key's rule is reusable for a time.
     private func use<Purpose>(
         _ key: DeviceKey<Purpose>,
         _ operation: KeyOperation,
@@ -141,7 +142,7 @@ extension KeychainLink {
                 do throws(TouchstoneError) {
                     return (try await call(nil, in: shown.session, use).0, assurance)
                 } catch {
-                    // A lock, a sleep or a change of fingers emptied the context: the user is asked anew.
+                    // A lock, a sleep or a change of the enrolled fingers emptied the context: ask again.
                     guard error.code == .interactionNeeded || error.code == .locked else { throw error }
                     ReusableContexts.shared.forget(shown.session, of: place)
                 }
@@ -171,7 +172,7 @@ extension KeychainCalls {
         return record
     }
 
-    /// Keeps the record of a new key.
+    /// Stores the record of a new key.
     fileprivate func add(_ record: KeyRecord, at place: KeyPlace) throws(TouchstoneError) {
         let bytes = try SecretCoding.encode(record)
         let attributes = place.query(mark: KeyRecord.mark(of: record.representation))
@@ -182,7 +183,7 @@ extension KeychainCalls {
 }
 
 extension AccessRule {
-    /// - Throws: ``TouchstoneError`` with `hardwareTooWeak`, where the rule demands more protection than there is.
+    /// - Throws: ``TouchstoneError`` with `hardwareTooWeak` if the rule requires more protection than there is.
     func checkLevel(_ actual: HardwareLevel) throws(TouchstoneError) {
         guard let level, actual < level else { return }
         throw TouchstoneError(.hardwareTooWeak, details: ["demanded: \(level)", "here: \(actual)"])

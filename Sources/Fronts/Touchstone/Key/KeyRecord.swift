@@ -6,22 +6,23 @@ internal import Foundation
     internal import Crypto
 #endif
 
-/// What is kept of a key, as JSON; nothing in it is secret, because the representation is sealed by the keychain.
+/// The stored record of a key, as JSON; nothing in it is secret, because the representation is sealed by the
+/// keychain.
 struct KeyRecord: Codable, Sendable {
     private let need: String
     private let acceptsLaterEnrolments: Bool
     private let acceptsWeakBiometry: Bool
     private let demands: String?
-    /// How long a prompt serves, in milliseconds; nil for one use.
+    /// How long one prompt authorises uses, in milliseconds; nil for a single use.
     private let reuse: Int64?
     private let protection: String
     private let point: Data
     let created: Date
     let expires: Date?
     let representation: Data
-    /// What the chip said when it was made; nil for nothing.
+    /// The attestation from when the key was made; nil for none.
     private(set) var attestation: KeyAttestation?
-    /// Of a sealing key, the public key of its authentication codes; nil for one of an older version.
+    /// A sealing key's other public key for authentication codes; nil for a key made by an older version.
     private let codePoint: Data?
 
     init(_ key: NewKey, _ rule: AccessRule, expires: Date?, hasCodes: Bool) {
@@ -31,7 +32,7 @@ struct KeyRecord: Codable, Sendable {
         acceptsLaterEnrolments = rule.acceptsLaterEnrolments
         acceptsWeakBiometry = rule.acceptsWeakBiometry
         demands = rule.level.map { "\($0)" }
-        // What is less than a millisecond is one use.
+        // A time below one millisecond means a single use.
         let milliseconds = rule.reuse.milliseconds
         reuse = milliseconds > 0 ? milliseconds : nil
         protection = "\(key.hardware)"
@@ -41,7 +42,7 @@ struct KeyRecord: Codable, Sendable {
         representation = key.representation
     }
 
-    /// Rule, level and public key, which are damaged where they mean nothing.
+    /// The rule, hardware level and public key; throws `damaged` if one of them is invalid.
     func parts() throws(TouchstoneError) -> (AccessRule, HardwareLevel, DevicePublicKey) {
         guard let need = AccessRule.Need(rawValue: need), let level = HardwareLevel(name: protection) else {
             throw .damagedRecord
@@ -60,26 +61,26 @@ struct KeyRecord: Codable, Sendable {
         return (rule, level, try DevicePublicKey(x963Representation: point))
     }
 
-    /// The other public key of the authentication codes.
+    /// The other public key for authentication codes.
     func codePeer() throws(TouchstoneError) -> DevicePublicKey? {
         try codePoint.map { point throws(TouchstoneError) in
             try DevicePublicKey(x963Representation: point)
         }
     }
 
-    /// What tells this key's record from one that was made later.
+    /// The mark that distinguishes this key's record from one made later under the same name.
     static func mark(of representation: Data) -> [UInt8] { Array(SHA256.hash(data: representation)) }
 }
 
 extension TouchstoneError {
-    /// The record of a key means nothing.
+    /// The error for an invalid key record.
     static var damagedRecord: TouchstoneError {
         TouchstoneError(.damaged, details: ["the record of a key"])
     }
 }
 
 extension HardwareLevel {
-    /// The level of this name.
+    /// The level of a name; nil for an unknown name.
     fileprivate init?(name: String) {
         let all: [HardwareLevel] = [.test, .software, .separateAccount, .weakTPM, .hardware]
         guard let level = all.first(where: { "\($0)" == name }) else { return nil }

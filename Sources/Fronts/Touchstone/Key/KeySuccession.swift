@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// A key's successor: it waits under a place of its own until the key is deleted, and then has its name.
+/// A key's successor: it waits at a place of its own until the key is deleted, then takes over its name.
 ///
-/// Nothing of it is lost between two steps: whoever looks for a name whose key is gone finds the one that waits.
+/// An interruption between two steps loses nothing: a look-up of the name without a key finds the waiting
+/// successor.
 extension KeychainLink {
-    /// Makes the successor of a key, or finds the one that waits.
+    /// Makes the successor of a key, or finds the waiting one.
     func makeSuccessor<Purpose>(
         of key: DeviceKey<Purpose>,
         challenge: Data?,
@@ -12,25 +13,25 @@ extension KeychainLink {
     ) async throws(TouchstoneError) -> KeyRecord {
         let waiting: KeyRecord? = try await call(nil) { calls throws(TouchstoneError) in
             if let waiting = try calls.record(at: place.ofSuccessor) { return waiting }
-            // A key that was deleted gets none, which would bring its name back.
+            // A deleted key gets no successor, which would bring its name back.
             guard try calls.record(at: place)?.representation == key.representation else {
                 throw TouchstoneError(.notFound)
             }
             return nil
         }
         if let waiting { return waiting }
-        // As long a time as the key had.
+        // The successor gets the same lifetime as the key.
         let expires = key.expires.map { Date() + $0.timeIntervalSince(key.created) }
         do throws(TouchstoneError) {
             return try await makeKey(key.rule, expires: expires, challenge: challenge, at: place.ofSuccessor)
         } catch {
-            // Another program was first.
+            // Another program made a successor first.
             guard error.code == .alreadyExists else { throw error }
             return try await findKey(at: place.ofSuccessor)
         }
     }
 
-    /// Deletes the record of this key, wherever it is, and gives its name to the successor that waits.
+    /// Deletes the record of this key, at its place or its successor's, and promotes a waiting successor.
     func deleteKey(at place: KeyPlace, _ representation: Data) async throws(TouchstoneError) -> Deletion {
         try await call(nil) { calls throws(TouchstoneError) in
             let mark = KeyRecord.mark(of: representation)
@@ -42,10 +43,10 @@ extension KeychainLink {
         }
     }
 
-    /// Deletes whatever has a name, or waits for it.
+    /// Deletes the key of a name and its waiting successor.
     func deleteKeys(at place: KeyPlace) async throws(TouchstoneError) -> Deletion {
         try await call(nil) { calls throws(TouchstoneError) in
-            // First the one that would get the name.
+            // Delete the successor first, so that it cannot take the name in between.
             let wasThere = try [place.ofSuccessor, place].map { place throws(TouchstoneError) in
                 try calls.delete(place.query())
             }
@@ -55,17 +56,18 @@ extension KeychainLink {
 }
 
 extension KeychainCalls {
-    /// The record of the key that has a name; that of the one that waits for it, where the name is free.
+    /// The record of the key with a name; if there is none, promotes a waiting successor and returns its
+    /// record.
     func current(at place: KeyPlace) throws(TouchstoneError) -> KeyRecord? {
         if let record = try record(at: place) { return record }
-        // A key was deleted, and the process ended before its name was given on.
+        // The process may have exited after it deleted a key and before it promoted the successor.
         guard try promote(to: place) else { return nil }
         return try record(at: place)
     }
 
-    /// Gives a name to the key that waits for it.
+    /// Gives a name to the successor waiting for it.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether a successor was waiting.
     func promote(to place: KeyPlace) throws(TouchstoneError) -> Bool {
         let renamed: Void? = try ifPresent { () throws(TouchstoneError) in
             try rename(place.ofSuccessor.query(), to: place.query())

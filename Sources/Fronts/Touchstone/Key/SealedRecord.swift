@@ -7,11 +7,12 @@ public import Foundation
 #endif
 
 extension DeviceKey<KeyPurpose.Sealing> {
-    /// Seals data, so that this key alone opens it; asks nobody.
+    /// Seals data so that only this key can open it; shows no prompt.
     ///
     /// - Parameters:
-    ///   - data: What is sealed.
-    ///   - context: What ``open(_:context:_:)`` must be given too, such as the record's name; it is not in the record.
+    ///   - data: The data to seal.
+    ///   - context: Bytes that ``open(_:context:_:)`` must get too, such as the record's name; they are not part of
+    ///     the record.
     /// - Returns: the record: 113 bytes more than the data.
     /// - Throws: ``TouchstoneError``: `expired`.
     public func seal(_ data: Data, context: Data = Data()) async throws(TouchstoneError) -> Data {
@@ -19,15 +20,15 @@ extension DeviceKey<KeyPurpose.Sealing> {
         return try SealedRecord.seal(data, to: publicKey, context: context)
     }
 
-    /// Opens a record, after a prompt.
+    /// Opens a sealed record, after a prompt.
     ///
     /// - Parameters:
-    ///   - record: What ``seal(_:context:)`` made.
-    ///   - context: What it was given.
-    ///   - prompt: What the prompt says.
+    ///   - record: The record that ``seal(_:context:)`` returned.
+    ///   - context: The context that the record was sealed with.
+    ///   - prompt: The text of the prompt.
     /// - Returns: the data.
-    /// - Throws: ``TouchstoneError``: `damaged` for a record that was changed, that another key is for or that has another
-    ///   context, `invalidated`, `expired` and those of a prompt.
+    /// - Throws: ``TouchstoneError``: `damaged` for a record that was changed, was sealed for another key or has another
+    ///   context, `invalidated`, `expired` and the errors of a prompt.
     public func open(
         _ record: Data,
         context: Data = Data(),
@@ -43,10 +44,11 @@ extension DeviceKey<KeyPurpose.Sealing> {
     }
 }
 
-/// A record as Apple's `eciesEncryptionStandardVariableIVX963SHA256AESGCM` has it: a fresh public key, the ciphertext, a tag.
+/// A record in the format of Apple's `eciesEncryptionStandardVariableIVX963SHA256AESGCM`: a fresh public key, ciphertext, tag.
 ///
-/// AES-128 key and IV of 16 bytes come from the ECDH secret by the key derivation of ANSI X9.63 with SHA-256; its shared info is
-/// the fresh public key. The plaintext begins with the SHA-256 of the context, which Apple's calls have no place for.
+/// The AES-128 key and the IV of 16 bytes are derived from the ECDH secret by the key derivation of ANSI X9.63 with SHA-256; its
+/// shared info is the fresh public key. The plaintext begins with the SHA-256 of the context, for which Apple's calls have no
+/// parameter.
 struct SealedRecord {
     private static let pointByteCount = 65
     private static let tagByteCount = 16
@@ -56,7 +58,7 @@ struct SealedRecord {
     private let ciphertext: Data
     private let tag: Data
 
-    /// Takes a record apart.
+    /// Splits a record into its parts.
     init(_ record: Data) throws(TouchstoneError) {
         guard record.count >= Self.pointByteCount + SHA256.byteCount + Self.tagByteCount,
             let fresh = try? DevicePublicKey(x963Representation: Data(record.prefix(Self.pointByteCount)))
@@ -89,7 +91,7 @@ struct SealedRecord {
         }
     }
 
-    /// Opens it with the secret that the private key and ``fresh`` have together.
+    /// Opens the record with the ECDH secret of the private key and ``fresh``.
     func open(_ secret: UnsafeRawBufferPointer, context: Data) throws(TouchstoneError) -> Data {
         do {
             let (symmetric, nonce) = try Self.derive(secret, fresh.x963Representation)
@@ -108,7 +110,8 @@ struct SealedRecord {
         _ secret: UnsafeRawBufferPointer,
         _ point: Data
     ) throws -> (SymmetricKey, AES.GCM.Nonce) {
-        // One round of SHA-256 is key and IV: the secret, the counter 1, the shared info.
+        // One SHA-256 block gives the key and the IV: the input is the secret, the counter 1 and the shared
+        // info.
         var hash = SHA256()
         hash.update(bufferPointer: secret)
         hash.update(data: Data([0, 0, 0, 1]))
@@ -124,7 +127,7 @@ struct SealedRecord {
 }
 
 extension TouchstoneError {
-    /// A record that is none, or none of this key and context.
+    /// The error for a malformed record, or one of another key or context.
     fileprivate static var unopenable: TouchstoneError {
         TouchstoneError(.damaged, nextStep: .setUpAgain, details: ["a sealed record"])
     }

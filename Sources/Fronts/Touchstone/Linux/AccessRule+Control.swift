@@ -1,10 +1,10 @@
 internal import KeychainModel
 
 extension AccessRule {
-    /// The rule as the daemon has it: Apple's flags.
+    /// The rule as the access control that the daemon enforces, with Apple's flags.
     ///
-    /// `acceptingWeakBiometry`, `requiring` and `reusable` are not in the flags: the sensor's grade and the level are looked at
-    /// before each use, and the age of a prompt is counted by ``StoreContext``.
+    /// `acceptingWeakBiometry`, `requiring` and `reusable` have no flags: this module checks the sensor's grade and the
+    /// hardware level before each use, and ``StoreContext`` measures the age of a prompt.
     func control(forKey isKey: Bool = false) throws(KeychainError) -> AccessControl {
         let finger: AccessControlFlags = acceptsLaterEnrolments ? .biometryAny : .biometryCurrentSet
         var flags: AccessControlFlags =
@@ -25,7 +25,7 @@ extension AccessRule {
         return try AccessControl(accessibility: accessibility, flags: flags)
     }
 
-    /// Whether these factors are what it demands.
+    /// Whether the factors meet the rule.
     func isMet(by factors: Set<AuthenticationFactor>) -> Bool {
         switch need {
         case .biometry: factors.contains(.biometry)

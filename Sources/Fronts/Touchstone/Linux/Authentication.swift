@@ -3,7 +3,7 @@ internal import KeychainClient
 package import KeychainModel
 
 extension KeychainLink {
-    /// What asking would come to, as it was told before and still holds, or as the daemon says now.
+    /// The obstacle and the sensor for a prompt with `demand`, from the cache or from the daemon.
     func capability(for demand: Authenticators) async throws(TouchstoneError) -> Capability {
         let question = ChangeWatch.Question(demand: demand, origin: origin)
         let watch = ChangeWatch.of(client)
@@ -11,7 +11,7 @@ extension KeychainLink {
         return try await ask(question, watch).capability
     }
 
-    /// Tells what asking would come to, and again whenever that is something else, until the task is cancelled.
+    /// Reports the capability now and after each change of it, until the task is cancelled.
     ///
     /// - Throws: ``TouchstoneError`` with `taskCancelled`, and with `unsupported` for an empty demand.
     func tellCapabilities(
@@ -37,7 +37,7 @@ extension KeychainLink {
         }
     }
 
-    /// Asks the daemon, and keeps the answer for as long as it holds.
+    /// Requests the capability from the daemon and caches it while it is valid.
     private func ask(
         _ question: ChangeWatch.Question,
         _ watch: ChangeWatch
@@ -60,7 +60,7 @@ extension KeychainLink {
         return (capability, watch.keep(capability, for: question, since: generation))
     }
 
-    /// Asks the user; what was shown counts in a context of its own.
+    /// Shows a prompt; the proof has a context of its own.
     func authenticate(
         _ prompt: PromptText,
         using demand: Authenticators
@@ -77,7 +77,7 @@ extension KeychainLink {
                 }
             }
         } catch {
-            // Shown or not: a task that was cancelled meanwhile leaves nothing behind.
+            // Discard the context even if the user authenticated: a cancelled task must leave none.
             forget(context)
             throw error
         }
@@ -97,7 +97,7 @@ extension KeychainLink {
 }
 
 extension Authenticators {
-    /// The policy whose availability tells of this demand; the passcode's part of `deviceOwner` is the passcode's own.
+    /// The policy to check for these authenticators; `deviceOwner` covers the passcode alone too.
     fileprivate var policy: AuthenticationPolicy { contains(.passcode) ? .deviceOwner : .biometrics }
 }
 
@@ -109,7 +109,8 @@ extension RemoteKeychain {
         _ cancellation: Cancellation
     ) throws(KeychainError) -> EvaluationReply {
         if demand.haveBiometry {
-            // Where no finger can count, the daemon would show a box that only leads elsewhere; `capability` says the same.
+            // Fail early as `capability` does: with biometry unavailable, the daemon's prompt could only offer the
+            // fallback.
             if let error = try canEvaluatePolicy(Int64(demand.policy.rawValue)).error {
                 throw KeychainError(error)
             }
@@ -121,7 +122,7 @@ extension RemoteKeychain {
             )
             return try evaluatePolicy(request, cancellation: cancellation)
         }
-        // No policy of Apple's is the passcode alone.
+        // Apple has no policy for the passcode alone.
         let request = EvaluateAccessControl(
             accessControl: try AccessControl(
                 accessibility: .whenPasscodeSetThisDeviceOnly,
@@ -173,7 +174,8 @@ extension Capability {
 }
 
 extension Capability.Sensor {
-    /// What the daemon knows of the sensor: its name, its grade, and how the enrolled set is told from another one.
+    /// The daemon's facts about the sensor: its name, its grade, and how a change of the enrolled fingers is
+    /// detected.
     fileprivate init(_ status: AuthenticationStatus) {
         let facts = status.sensorFacts
         var evidence = ["grade": "\(facts.grade)"]
@@ -197,7 +199,7 @@ extension Capability.Sensor {
 }
 
 extension AuthenticationMethod {
-    /// The one factor that was shown; of two, that it was not one alone.
+    /// The method of a single factor; `unspecified` for several.
     init(_ factors: Set<AuthenticationFactor>) {
         self =
             switch factors {

@@ -2,14 +2,15 @@ internal import KeychainClient
 internal import KeychainModel
 
 extension KeychainLink {
-    /// How long the daemon's answer is looked for on the caller's own thread: several times what one takes that asks nobody.
+    /// How long the caller's own thread polls for the daemon's reply: several times the duration of a request without a
+    /// prompt.
     ///
-    /// To wake another thread and to be woken by it takes as long as the answer itself.
+    /// Handing over to another thread and back takes as long as the reply itself.
     private static let moment = Duration.microseconds(200)
 
-    /// Begins to look for a secret on the caller's own thread, which does not sleep.
+    /// Starts a look-up on the caller's own thread, without blocking it.
     ///
-    /// - Returns: nil where it could not be sent at once, or the daemon has to be asked something else before.
+    /// - Returns: nil if the request could not be sent at once, or needs another request to the daemon first.
     func begin(_ key: String, _ access: StoreAccess, _ session: PromptSession?) -> BegunLookup? {
         let rule = access.store.rule
         guard rule.level == nil, client.isKnownToMeet(rule) else { return nil }
@@ -19,25 +20,25 @@ extension KeychainLink {
             context: session?.number,
             prompt: fields(access.permission.prompt)
         )
-        // What is wrong with it is told where it is asked for again.
+        // An error here is reported by the ordinary request that follows.
         guard let begun = try? client.beginCopy(request, lookingFor: Self.moment) else { return nil }
         return BegunLookup(begun)
     }
 }
 
-/// A look-up that was sent.
+/// A look-up whose request was sent.
 final class BegunLookup: Sendable {
     private let begun: BegunCopy
 
     fileprivate init(_ begun: BegunCopy) { self.begun = begun }
 
-    /// What was found, if it is here already; waits for nothing.
+    /// The secret, if the reply has arrived; does not block.
     func arrived() -> FoundSecret? {
         guard begun.hasArrived, let results = try? begun.finish() else { return nil }
         return FoundSecret(results)
     }
 
-    /// What was found; blocks.
+    /// The secret; blocks until the reply arrives.
     func secret(_ calls: KeychainCalls) throws(TouchstoneError) -> FoundSecret {
         let begun = begun
         return FoundSecret(
@@ -46,7 +47,8 @@ final class BegunLookup: Sendable {
     }
 
     deinit {
-        // One that is dropped under way writes to the socket, which may block. Without a thread it has to be here.
+        // Dropping a pending look-up writes to the socket, which may block; if no thread is available it happens
+        // here.
         guard !begun.hasArrived, !begun.hasEnded else { return }
         _ = WaitingThreads.shared.run { [begun] in withExtendedLifetime(begun) {} }
     }

@@ -4,31 +4,32 @@ internal import KeychainModel
 internal import SecretMemory
 internal import Threads
 
-/// What changes in one keychain, as its daemon tells it, for all of this process that want to know: answers that were had
-/// before, and those who listen.
+/// The changes of one keychain, as its daemon reports them: invalidates cached capabilities and notifies listeners.
 ///
-/// It has a connection and a thread of its own, from the first question until nobody asked or listened for a minute.
+/// It has a connection and a thread of its own, from the first question until there was no question and no listener for a
+/// minute.
 final class ChangeWatch: Sendable {
-    /// How old an answer may be: a display or a program that goes is told by nobody.
+    /// The maximum age of a cached capability: nothing reports a display or program that goes away.
     static let longestAge = Duration.seconds(10)
-    /// How often it is looked where the daemon tells nothing.
+    /// The polling interval if the daemon reports no changes.
     static let lookInterval = Duration.seconds(2)
-    /// The daemon tells of some changes just before they are made.
+    /// The daemon reports some changes just before they take effect, so answers from this time are cached no
+    /// longer than it.
     private static let settlingTime = Duration.seconds(1)
-    /// How long it goes on when nobody wants it.
+    /// How long the thread runs without questions and listeners.
     private static let idleTime = Duration.seconds(60)
 
-    /// Hears what changed.
+    /// Receives changes and events.
     typealias Listener = @Sendable (Happening) -> Void
 
     enum Happening: Sendable {
-        /// The daemon tells what changed; look anew.
+        /// The daemon reported changes: read the state again.
         case changes(ChangesReply)
-        /// This process did something.
+        /// An event of this process.
         case own(SecurityEvent)
     }
 
-    /// A question that was answered.
+    /// The key of a cached capability.
     struct Question: Hashable {
         let demand: Authenticators
         let origin: PromptOrigin?
@@ -40,12 +41,12 @@ final class ChangeWatch: Sendable {
     }
 
     private struct State {
-        /// Ends the thread; nil while there is none.
+        /// Ends the thread; nil while it does not run.
         var running: Cancellation?
-        /// Whether the daemon tells of changes now.
+        /// Whether the daemon is reporting changes now.
         var isHeard = false
         var answers: [Question: Answer] = [:]
-        /// Grows with each change.
+        /// Incremented at each change.
         var generation: UInt64 = 0
         var lastChange: ContinuousClock.Instant?
         var lastUse = ContinuousClock.now
@@ -55,13 +56,13 @@ final class ChangeWatch: Sendable {
 
     private static let all = Guarded<[ObjectIdentifier: ChangeWatch]>([:])
 
-    /// Keeps its identity from becoming another one's.
+    /// Retained so that its `ObjectIdentifier` is not reused.
     private let client: RemoteKeychain
     private let state = Guarded(State())
 
     private init(_ client: RemoteKeychain) { self.client = client }
 
-    /// That of a keychain, which goes on until nobody wants it.
+    /// The watch of a keychain, made if there is none; it is removed when it is idle.
     static func of(_ client: RemoteKeychain) -> ChangeWatch {
         all.withLock { all in
             let key = ObjectIdentifier(client)
@@ -72,7 +73,7 @@ final class ChangeWatch: Sendable {
         }
     }
 
-    /// Tells those who listen what this process did.
+    /// Sends an event of this process to the listeners.
     static func tell(_ client: RemoteKeychain, _ event: @autoclosure () -> SecurityEvent) {
         guard let watch = all.withLock({ $0[ObjectIdentifier(client)] }) else { return }
         let listeners = watch.state.withLock { Array($0.listeners.values) }
@@ -83,10 +84,10 @@ final class ChangeWatch: Sendable {
 
     // MARK: Answers
 
-    /// Whether the daemon tells of changes now.
+    /// Whether the daemon is reporting changes now.
     var isHeard: Bool { state.withLock(\.isHeard) }
 
-    /// An answer that still holds; makes no system call.
+    /// A cached answer that is still valid; makes no system call.
     func answer(to question: Question) -> Capability? {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -96,15 +97,16 @@ final class ChangeWatch: Sendable {
         }
     }
 
-    /// A question is asked: what it is answered holds only if nothing changes meanwhile.
+    /// Starts a question: returns the generation, with which ``keep(_:for:since:)`` detects changes during
+    /// the question.
     func begin() -> UInt64 {
         runIfNeeded()
         return state.withLock { $0.isHeard ? $0.generation : .max }
     }
 
-    /// Keeps an answer for as long as nothing changes.
+    /// Caches an answer until the next change.
     ///
-    /// - Returns: how long it holds.
+    /// - Returns: how long the answer is valid.
     @discardableResult
     func keep(_ capability: Capability, for question: Question, since generation: UInt64) -> Duration {
         state.withLock { state in
@@ -122,11 +124,11 @@ final class ChangeWatch: Sendable {
 
     // MARK: Listening
 
-    /// Calls `listener` at each change, and for what this process does.
+    /// Calls `listener` for each change and for each event of this process.
     ///
-    /// - Returns: what ends that.
+    /// - Returns: a closure that removes the listener.
     static func listen(to client: RemoteKeychain, _ listener: @escaping Listener) -> @Sendable () -> Void {
-        // With one hold on both, so that it does not end in between.
+        // Hold both locks, so that the watch is not removed in between.
         let (watch, number) = all.withLock { all in
             let watch = all[ObjectIdentifier(client)] ?? ChangeWatch(client)
             all[ObjectIdentifier(client)] = watch
@@ -152,7 +154,8 @@ final class ChangeWatch: Sendable {
         }
         guard isDue else { return }
         let failure = BlockingThread.start { [self] in
-            // Where there is no daemon, or none any more, each question is asked of it anew.
+            // If the daemon is not running or exits, the thread ends and each question is sent to the daemon
+            // again.
             try? client.separate().watch(cancellation: cancellation) { self.hear($0) }
             ended()
         }
@@ -181,16 +184,16 @@ final class ChangeWatch: Sendable {
         guard !listeners.isEmpty else {
             Self.all.withLock { all in
                 let key = ObjectIdentifier(client)
-                // Somebody may have begun anew.
+                // Another thread may have started the watch again.
                 if all[key] === self, state.withLock({ $0.running == nil && $0.listeners.isEmpty }) {
                     all[key] = nil
                 }
             }
             return
         }
-        // What changes while the daemon is away is missed. Where it was away before, nobody is told of it again.
+        // Changes while the daemon is away are lost: report that once, when the connection is lost.
         if wasHeard { for listener in listeners { listener(.changes(ChangesReply(isIncomplete: true))) } }
-        // The daemon may come back.
+        // Try again: the daemon may be started.
         _ = Timers.after(Self.lookInterval) {
             if self.state.withLock({ !$0.listeners.isEmpty }) { self.runIfNeeded() }
         }
@@ -205,19 +208,19 @@ final class ChangeWatch: Sendable {
                 if self.state.withLock({ $0.running === cancellation }) { self.endWhenIdle(cancellation) }
                 return
             }
-            // Writes to the socket, which may block.
+            // Cancelling writes to the socket, which may block.
             _ = WaitingThreads.shared.run { cancellation.cancel() }
         }
     }
 }
 
 extension KeychainLink {
-    /// Tells those who listen what this process did.
+    /// Sends an event of this process to the listeners.
     func tell(_ event: @autoclosure () -> SecurityEvent) { ChangeWatch.tell(client, event()) }
 
-    /// Calls `listener` for what this process does and for what the daemon tells.
+    /// Calls `listener` for events of this process and for changes that the daemon reports.
     ///
-    /// - Returns: what ends that.
+    /// - Returns: a closure that removes the listener.
     func listen(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
         ChangeWatch.listen(to: client) { happening in
             switch happening {
@@ -231,7 +234,7 @@ extension KeychainLink {
 }
 
 extension SecurityEvent {
-    /// What the daemon told, as far as it belongs into a security log.
+    /// The event for a change that the daemon reported; nil for a change that is no security event.
     init?(_ change: KeychainChange) {
         let kind: Kind
         switch change.kind {

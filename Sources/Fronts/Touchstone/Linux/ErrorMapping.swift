@@ -1,9 +1,9 @@
 internal import KeychainModel
 
 extension TouchstoneError {
-    /// What a failure of the daemon, or of the way to it, means here.
+    /// The error of this module for a failure of the daemon or of the connection to it.
     ///
-    /// The most particular word decides: a known cause, then the driver's own word, then the reason of the authentication,
+    /// The most specific information decides: a known cause, then the driver's error name, then the authentication error,
     /// then the status.
     init(_ error: KeychainError) {
         let cause = error.cause ?? error.authentication?.cause
@@ -18,11 +18,11 @@ extension TouchstoneError {
         )
     }
 
-    /// What the failure of an authentication means here.
+    /// The error of this module for an authentication failure.
     init(_ error: AuthenticationError) { self.init(KeychainError(error)) }
 
     private static func code(of error: KeychainError, _ cause: DriverCause?) -> Code {
-        // A disk that takes nothing shows itself below many calls.
+        // A full or read-only disk can be the cause of many failing calls.
         if let code = cause.flatMap(Code.init(disk:)) { return code }
         if let known = cause?.known { return Code(known) }
         if let code = cause.flatMap(Code.init(driver:)) { return code }
@@ -30,7 +30,7 @@ extension TouchstoneError {
         return reason ?? Code(osStatus: Int(error.status.rawValue)) ?? .serviceFailed
     }
 
-    /// The number that nothing else explains.
+    /// The LAError or OSStatus, for an error without a cause.
     private static func number(of error: KeychainError) -> String {
         if let reason = error.authentication { return "LAError \(reason.code.rawValue)" }
         return "OSStatus \(error.status.rawValue)"
@@ -42,7 +42,7 @@ extension TouchstoneError {
             return .recover
         case .prompterMissing: return .install
         case .invalidated: return .setUpAgain
-        // Nothing that an app or its user can do: the machine's administrator starts it.
+        // Neither the app nor its user can start the broker; the machine's administrator can.
         case .brokerAway: return .askForHelp
         default: break
         }
@@ -66,7 +66,7 @@ extension TouchstoneError {
 }
 
 extension TouchstoneError.Code {
-    /// What a cause means that the daemon or the client has a name for; each of them means something.
+    /// The code for a known cause; every known cause has one.
     init(_ cause: KnownCause) {
         self =
             switch cause {
@@ -105,7 +105,8 @@ extension TouchstoneError.Code {
             }
     }
 
-    /// What a disk's refusal means, in the words of SQLite (result codes 8 and 13) or of the system.
+    /// The code for a full or read-only disk, as reported by SQLite (result codes 13 and 8) or the system;
+    /// nil for other causes.
     fileprivate init?(disk cause: DriverCause) {
         switch cause.domain {
         case "system" where ["ENOSPC", "EDQUOT"].contains(cause.code): self = .diskFull
@@ -121,7 +122,8 @@ extension TouchstoneError.Code {
         }
     }
 
-    /// What the word of a driver means that has no ``KnownCause``; nil where its error says it better.
+    /// The code for a driver's error name without a ``KnownCause``; nil if the rest of the error is more
+    /// specific.
     init?(driver cause: DriverCause) {
         switch cause.domain {
         case "fprintd": self.init(fprintd: cause.code)
@@ -133,7 +135,7 @@ extension TouchstoneError.Code {
         }
     }
 
-    /// What fprintd's word means: an error of its own, or a result of a verification.
+    /// The code for an error of fprintd or a result of its verification.
     init?(fprintd word: String) {
         switch FingerprintError.Code(rawValue: word) {
         case .permissionDenied, .untrustedOwner: self = .denied
@@ -143,7 +145,7 @@ extension TouchstoneError.Code {
         case .disconnected: self = .disconnected
         case .serviceUnknown, .noBus: self = .serviceMissing
         case .ownerLost, .suspended, .cancelled: self = .systemCancelled
-        // `verify-retry-scan` and the others, when no further picture is put up with.
+        // `verify-retry-scan` and similar results, once no further scan is attempted.
         case let code where code.rawValue.hasPrefix("verify-"): self = .notMatched
         default: return nil
         }

@@ -18,7 +18,7 @@ final class KeyUseResult: Sendable {
 
 /// Calls of the daemon about private keys.
 extension KeychainCalls {
-    /// Makes a key; the chip's statement about it, where there is a challenge, is a use of it.
+    /// Makes a key; if there is a challenge, its attestation is a use of the key.
     func makeKey(
         under rule: AccessRule,
         at place: KeyPlace,
@@ -42,7 +42,7 @@ extension KeychainCalls {
         return NewKey(
             representation: Data(key.representation),
             publicKey: Data(key.publicKey),
-            // A keychain in the TPM can have a key of software: the key's own place counts.
+            // A keychain with a TPM can have software keys, so the key's own location counts.
             hardware: key.isHardware ? level : min(level, .software),
             attestation: attestation ?? nil
         )
@@ -56,7 +56,7 @@ extension KeychainCalls {
         }
     }
 
-    /// Has the user show what the key demands, and uses it.
+    /// Asks the user for what the key's rule requires, then uses the key.
     func use(
         _ representation: Data,
         under rule: AccessRule,
@@ -71,7 +71,7 @@ extension KeychainCalls {
             throw .weakSensor(status.authentication.sensor)
         }
         return try below { () throws(KeychainError) in
-            // Without a prompt, what was shown in the context before has to do.
+            // Without a prompt, the context's earlier authentication must suffice.
             let factors = try rule.asks && prompt.interactionAllowed ? ask(for: representation, use) : []
             let result = try client.useKey(
                 UseKey(representation: representation, use: use, context: context, prompt: prompt),
@@ -86,7 +86,7 @@ extension KeychainCalls {
         for representation: [UInt8],
         _ use: KeyUse
     ) throws(KeychainError) -> Set<AuthenticationFactor> {
-        // Nobody is asked for a key that is invalidated or locked for good.
+        // Check the key before the prompt: an invalidated or permanently locked key must not cause one.
         let made = try client.readKey(
             ReadKey(representation: representation, prompt: prompt),
             cancellation: cancellation
@@ -102,13 +102,13 @@ extension KeychainCalls {
         do throws(KeychainError) {
             return try client.evaluateAccessControl(request, cancellation: cancellation).factors
         } catch {
-            // Bound to the former fingers it is gone, which its use says.
+            // The key is bound to former fingers and thus invalidated; using it reports that.
             guard error.cause == .enrolmentChanged else { throw error }
             return []
         }
     }
 
-    /// What the chip says of a key; nil for a key of software.
+    /// The hardware's attestation of a key; nil for a software key.
     private func statement(
         about key: EnclaveKey,
         _ challenge: Data
@@ -132,7 +132,7 @@ extension KeychainCalls {
 }
 
 extension KeyUse {
-    /// An operation, as the daemon has it.
+    /// The operation as a request of the daemon.
     fileprivate init(_ operation: KeyOperation) {
         self =
             switch operation {

@@ -6,17 +6,17 @@ internal import SecretMemory
 /// Calls of the daemon about generic passwords; they block, so they run on a waiting thread.
 struct KeychainCalls {
     let client: RemoteKeychain
-    /// Where the user shows what items demand; nil for nowhere.
+    /// The context in which the user authenticates; nil for none.
     let context: UInt64?
     let prompt: PromptFields
     let cancellation: Cancellation
 
     /// Adds a password.
     ///
-    /// - Returns: false for a name that is taken.
+    /// - Returns: false if an item of that name exists.
     func add(_ password: NewPassword) throws(TouchstoneError) -> Bool {
         try below { () throws(KeychainError) in
-            // The copy here, and the message.
+            // Locked memory for the copy here and for the message.
             let room = try LockedRoom.shared.reserve(
                 2 * (password.bytes?.count ?? 0),
                 cancellation: cancellation
@@ -41,21 +41,21 @@ struct KeychainCalls {
         }
     }
 
-    /// The attribute `generic` of one; nil where there is none.
+    /// The attribute `generic` of an item; nil if the item does not exist.
     func generic(of query: PasswordQuery) throws(TouchstoneError) -> [UInt8]? {
         try ifPresent { () throws(TouchstoneError) in
             FoundSecret(try copy(query.itemQuery(.attributes))).version
         }
     }
 
-    /// A password with its bytes, after what the keychain demands for it.
+    /// Reads a password with its bytes, after the authentication that its rule requires.
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func copy(_ query: PasswordQuery, under rule: AccessRule?) throws(TouchstoneError) -> FoundSecret {
         FoundSecret(try copy(query.itemQuery([.data, .attributes])))
     }
 
-    /// Which there are, invalidated ones too; asks nobody.
+    /// Lists the passwords, invalidated ones included; shows no prompt.
     func list(_ query: PasswordQuery) throws(TouchstoneError) -> [ListedPassword] {
         var listed: [ListedPassword] = []
         try ifPresent { () throws(TouchstoneError) in
@@ -72,7 +72,7 @@ struct KeychainCalls {
         return listed
     }
 
-    /// Replaces the bytes of one and its attribute `generic`.
+    /// Replaces the bytes and the attribute `generic` of a password.
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func replace(
@@ -96,7 +96,7 @@ struct KeychainCalls {
         }
     }
 
-    /// Gives one the attributes of another query.
+    /// Changes the attributes of a password to those of another query.
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func rename(_ query: PasswordQuery, to other: PasswordQuery) throws(TouchstoneError) {
@@ -112,9 +112,9 @@ struct KeychainCalls {
         }
     }
 
-    /// Deletes what a query finds, invalidated ones too; asks nobody.
+    /// Deletes the matching passwords, invalidated ones included; shows no prompt.
     ///
-    /// - Returns: whether there was anything.
+    /// - Returns: whether there was one.
     func delete(_ query: PasswordQuery) throws(TouchstoneError) -> Bool {
         let count = try ifPresent { () throws(TouchstoneError) in
             try below { () throws(KeychainError) in
@@ -127,13 +127,13 @@ struct KeychainCalls {
         return (count ?? 0) > 0
     }
 
-    /// Deletes all whose service begins with one of these, in one transaction.
+    /// Deletes all passwords whose service begins with one of the prefixes.
     func deleteAll(servicesWith prefixes: [String]) throws(TouchstoneError) {
-        // Each round takes as many as a request may name.
+        // Each round deletes as many items as one request may name, in one transaction.
         try ifPresent { () throws(TouchstoneError) in while try deleteSome(servicesWith: prefixes) {} }
     }
 
-    /// Whether what needs an unlocked keychain cannot be read now.
+    /// Whether the keychain is locked now.
     func isLocked() throws(TouchstoneError) -> Bool {
         try below { () throws(KeychainError) in try client.status().keybag != .unlocked }
     }
@@ -143,7 +143,7 @@ struct KeychainCalls {
 
     // MARK: Parts
 
-    // `isShown`: whether the context counts; what lists many needs none.
+    // `isShown`: whether to use the context; a request that lists items needs none.
     private func copy(_ query: ItemQuery, isShown: Bool = true) throws(TouchstoneError) -> ItemResults {
         try below { () throws(KeychainError) in
             try client.copy(
@@ -153,7 +153,7 @@ struct KeychainCalls {
         }
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more to delete.
     private func deleteSome(servicesWith prefixes: [String]) throws(TouchstoneError) -> Bool {
         try below { () throws(KeychainError) in
             let all = ItemQuery(
@@ -184,7 +184,7 @@ struct KeychainCalls {
 }
 
 extension PasswordQuery {
-    /// The attributes that are given.
+    /// The attributes that are not nil.
     fileprivate var values: ItemAttributes {
         var attributes: ItemAttributes = [.service: .string(service)]
         attributes[.account] = account.map { .string($0) }
@@ -204,10 +204,10 @@ extension PasswordQuery {
     }
 }
 
-/// A secret that was read, in the locked memory that it arrived in.
+/// A secret that was read, in the locked memory of the reply.
 final class FoundSecret: Sendable {
     private let results: ItemResults
-    /// The number of the version that was read; empty for an item that another front wrote.
+    /// The version that was read; empty for an item that another API wrote.
     let version: [UInt8]
 
     init(_ results: consuming ItemResults) {
@@ -226,7 +226,7 @@ final class FoundSecret: Sendable {
             if let result = item.withData({ body($0.bytes) }) { return result }
         case .none: break
         }
-        // An item without a secret is none that this module wrote.
+        // Every item of this module has data; one without is damaged.
         throw TouchstoneError(.damaged)
     }
 
@@ -237,7 +237,7 @@ final class FoundSecret: Sendable {
 }
 
 extension SecretBytes {
-    /// A copy of bytes that an app holds, in locked memory.
+    /// Copies an app's bytes into locked memory.
     fileprivate static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
         do throws(SecretMemoryError) {
             return try SecretBytes(lockedCopy: bytes.span)
@@ -248,7 +248,7 @@ extension SecretBytes {
 }
 
 extension TouchstoneError {
-    /// A secret that is there and can never be opened again.
+    /// The error for a secret that exists but can never be opened again.
     static var invalidatedItem: TouchstoneError {
         TouchstoneError(KeychainError(.itemNotFound, cause: .invalidated))
     }

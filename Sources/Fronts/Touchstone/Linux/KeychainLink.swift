@@ -2,22 +2,22 @@ package import KeychainClient
 package import KeychainModel
 internal import SecretMemory
 
-/// The way to a keychain of this system: the daemon, and where its prompts come up.
+/// The connection to a keychain on Linux: the daemon, and where its prompts appear.
 ///
-/// All that this module wants of a system is asked of this type and of ``KeychainCalls``, in values of this module; nothing here
-/// blocks its caller. The folder `Apple` has the same types for Apple's systems.
+/// This type and ``KeychainCalls`` are all that the module uses of a system, with values of the module; nothing here blocks its
+/// caller. The folder `Apple` has the same types for Apple's systems.
 struct KeychainLink: Sendable {
     /// The daemon's client.
     let client: RemoteKeychain
-    /// Where prompts come up; nil for the terminal and display of this process.
+    /// Where prompts appear; nil for the terminal and display of this process.
     let origin: PromptOrigin?
 
-    /// The keychain that the fronts of this task talk to.
+    /// The link to the keychain that the APIs use in this task.
     static var current: KeychainLink {
         KeychainLink(client: KeychainConnection.current, origin: KeychainConnection.promptOrigin)
     }
 
-    /// How a request prompts; without a text it may show none.
+    /// The prompt fields of a request; without a text, the request may show no prompt.
     func fields(_ prompt: PromptText?) -> PromptFields {
         PromptFields(
             origin: origin ?? KeychainConnection.originOfNow,
@@ -28,10 +28,10 @@ struct KeychainLink: Sendable {
         )
     }
 
-    /// Runs calls of the client, which block, on a thread of their own.
+    /// Runs blocking calls of the client on a thread of their own.
     ///
-    /// Cancelling the task ends them, and so does the end of `timeout`; what they throw then is `taskCancelled` or `timedOut`,
-    /// once the daemon has taken its prompt away. What came to an end before that counts.
+    /// Cancelling the task or reaching `timeout` ends the calls, which throw `taskCancelled` or `timedOut` once the daemon has
+    /// removed its prompt. A result that was complete before is returned.
     func call<R: Sendable>(
         timeout: Duration? = nil,
         _ body: @escaping @Sendable (RemoteKeychain, Cancellation) throws(TouchstoneError) -> R
@@ -63,18 +63,18 @@ struct KeychainLink: Sendable {
 }
 
 extension Keychain {
-    /// One keychain, whatever the task says; for the test kit.
+    /// A fixed keychain, independent of the task; for the test kit.
     package init(_ client: RemoteKeychain, promptsAt origin: PromptOrigin? = nil) {
         self.init(fixed: KeychainLink(client: client, origin: origin))
     }
 }
 
-/// Why a call was ended from this side, and the end itself.
+/// Ends a call early, and keeps the reason.
 private final class CallEnding: Sendable {
     let cancellation = Cancellation()
     private let first = Guarded<TouchstoneError.Code?>(nil)
 
-    /// The first reason; nil where there was none.
+    /// The first reason; nil if the call was not ended early.
     var reason: TouchstoneError.Code? { first.withLock(\.self) }
 
     /// Ends the call, unless it was ended before.
@@ -85,19 +85,20 @@ private final class CallEnding: Sendable {
             return true
         }
         guard isFirst else { return }
-        // Writes to the socket, which may block: whoever cancels a task does not wait for that.
+        // Cancelling writes to the socket, which may block; the thread that cancels the task must not wait
+        // for that.
         if WaitingThreads.shared.run({ self.cancellation.cancel() }) != 0 { cancellation.cancel() }
     }
 }
 
 extension TouchstoneError {
-    /// No thread could be had to wait on.
+    /// The error if no waiting thread can be created.
     fileprivate static func noThread(_ number: Int32) -> TouchstoneError {
         TouchstoneError(.serviceFailed, part: "system", cause: SystemError.name(of: number))
     }
 }
 
-/// Runs requests; their failure in this module's words.
+/// Runs requests and converts their errors to this module's error.
 func below<R: ~Copyable>(_ body: () throws(KeychainError) -> R) throws(TouchstoneError) -> R {
     do throws(KeychainError) {
         return try body()
@@ -106,14 +107,14 @@ func below<R: ~Copyable>(_ body: () throws(KeychainError) -> R) throws(Touchston
     }
 }
 
-/// What the user showed at one prompt, as the daemon keeps it: a context of the connection.
+/// What the user authenticated at one prompt, kept by the daemon in a context of the connection.
 final class PromptSession: Sendable {
     let link: KeychainLink
     /// The context's number.
     let number: UInt64
-    /// What was shown, where it was asked for on its own.
+    /// The factors of an explicit prompt; empty for prompts that items cause.
     private let factors: Set<AuthenticationFactor>
-    /// Whether nothing can be shown in it any more; the daemon tells.
+    /// Always false here: the daemon reports an ended context.
     var isEnded: Bool { false }
 
     init(_ link: KeychainLink, number: UInt64, factors: Set<AuthenticationFactor> = []) {
@@ -122,28 +123,28 @@ final class PromptSession: Sendable {
         self.factors = factors
     }
 
-    /// Whether what was shown is what a rule demands.
+    /// Whether the authentication meets a rule.
     func meets(_ rule: AccessRule) -> Bool { rule.isMet(by: factors) }
 
-    /// Whether the passcode was shown.
+    /// Whether the user entered the passcode.
     var hasPasscode: Bool { factors.contains(.passcode) }
 
-    /// Has the daemon forget it; nobody waits for that.
+    /// Ends the session: the daemon discards the context; does not wait for it.
     func end() { link.forget(number) }
 }
 
 extension KeychainLink {
-    /// Tells keychains apart.
+    /// Identifies the keychain.
     var identity: ObjectIdentifier { ObjectIdentifier(client) }
 
-    /// A context in which nothing was shown yet.
+    /// Makes an empty context.
     func makeSession() -> PromptSession { PromptSession(self, number: client.makeContextNumber()) }
 
-    /// Runs calls of the keychain on a thread of their own.
+    /// Runs blocking calls of the keychain on a thread of their own.
     ///
     /// - Parameters:
-    ///   - prompt: What prompts say; nil: none may be shown.
-    ///   - session: Where the user shows what items demand.
+    ///   - prompt: The text of prompts; nil if none may be shown.
+    ///   - session: The context in which the user authenticates.
     ///   - timeout: When the calls are ended.
     ///   - body: The calls.
     /// - Returns: what `body` returned.
@@ -163,9 +164,10 @@ extension KeychainLink {
         }
     }
 
-    /// Has the daemon forget a context; nobody waits for that.
+    /// Discards a context in the daemon; does not wait for it.
     func forget(_ context: UInt64) {
-        // Without a thread it is forgotten when the connection ends, and nothing has its number any more.
+        // If no thread is available, the daemon discards the context when the connection ends; its number is
+        // not used again.
         _ = WaitingThreads.shared.run { [client] in try? client.invalidateContext(context) }
     }
 }

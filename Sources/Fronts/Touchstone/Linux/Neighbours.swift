@@ -1,14 +1,15 @@
 package import KeychainClient
 package import KeychainModel
 
-// What `TouchstoneLogin` needs of this module beyond what apps need; some of it is used here, too.
+// What `TouchstoneLogin` needs of this module beyond its public API; some of it is used here too.
 
 extension Keychain {
-    /// Runs calls of the client, which block, on a thread of their own; cancelling the task ends them, and the prompt's time.
+    /// Runs blocking calls of the client on a thread of their own; cancelling the task or reaching the prompt's timeout ends
+    /// them.
     ///
     /// - Parameters:
-    ///   - prompt: What prompts say; nil: none may be shown.
-    ///   - body: Gets the client, the prompt as requests have it, and what ends a request.
+    ///   - prompt: The text of prompts; nil if none may be shown.
+    ///   - body: Gets the client, the prompt fields of requests, and the cancellation of requests.
     /// - Returns: what `body` returned.
     /// - Throws: ``TouchstoneError``.
     package func perform<R: Sendable>(
@@ -26,14 +27,14 @@ extension Keychain {
 }
 
 extension PromptText {
-    /// Title, subtitle, reason and items, in the one line in which they are shown.
+    /// Title, subtitle, reason and items, in the one line that the prompt shows.
     package var shownLine: String { line }
 }
 
 extension AccessRule {
-    /// The rule of a key, as the daemon has it.
+    /// The access control of a key under this rule.
     ///
-    /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, and `unsupported` for a rule that asks nobody.
+    /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, and `unsupported` for a rule without a prompt.
     package func keyControl(on client: RemoteKeychain) throws(TouchstoneError) -> AccessControl {
         guard asks else {
             throw TouchstoneError(.unsupported, details: ["a rule that asks nobody signs nobody in: \(self)"])
@@ -44,7 +45,7 @@ extension AccessRule {
 }
 
 extension HardwareLevel {
-    /// The level of the daemon's keybag, as of now.
+    /// The level of the daemon's keybag now.
     package init(of client: RemoteKeychain) throws(TouchstoneError) {
         self.init(try below { () throws(KeychainError) in try client.status().assurance })
     }
@@ -54,10 +55,10 @@ extension Assurance {
     /// What one use of a key under a rule is worth.
     ///
     /// - Parameters:
-    ///   - rule: The key's.
-    ///   - factors: What the user showed for this use.
-    ///   - status: The daemon's, of this use.
-    ///   - hardware: What keeps this key.
+    ///   - rule: The key's rule.
+    ///   - factors: The factors that the user showed for this use.
+    ///   - status: The daemon's status at this use.
+    ///   - hardware: The protection of this key.
     package init(
         ofKeyUnder rule: AccessRule,
         _ factors: Set<AuthenticationFactor>,
@@ -77,19 +78,20 @@ extension Assurance {
         )
     }
 
-    /// What a sign-in without any key is worth.
+    /// What a sign-in without a key is worth.
     package static func withoutKey(_ level: HardwareLevel) -> Assurance {
         Assurance(facts: [], method: nil, hardware: level)
     }
 }
 
 extension TouchstoneError {
-    /// What a failure of the daemon, or of the way to it, means here.
+    /// The error of this module for a failure of the daemon or of the connection to it.
     package init(below error: KeychainError) { self.init(error) }
 }
 
 extension AccessRule {
-    /// What has to be possible on a machine where the rule is to be used; nil for a rule that asks nobody.
+    /// The authenticators that must be available on a machine to use the rule; nil for a rule without a
+    /// prompt.
     package var promptedFactors: Authenticators? {
         let finger: Authenticators = acceptsWeakBiometry ? .weakBiometry : .strongBiometry
         return switch need {

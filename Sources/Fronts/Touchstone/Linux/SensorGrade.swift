@@ -2,13 +2,15 @@ internal import KeychainClient
 internal import KeychainModel
 internal import SecretMemory
 
-/// Demands and rules against what is known of the sensor: one that is known to be weak meets none that does not accept it.
+/// Checks authenticators and rules against the sensor's grade: a weak sensor meets only those that accept one.
 ///
-/// The daemon grades sensors, and counts a finger on any of them; who wants a strong one is asked here, before each use.
+/// The daemon grades sensors but accepts a finger on any of them; the check for a strong one is made here, before each
+/// use.
 extension RemoteKeychain {
-    /// What is asked for, of a demand that leaves a weak sensor out: the passcode alone, where the sensor is one.
+    /// The authenticators that remain with the current sensor: the passcode alone if the sensor is weak and not
+    /// accepted.
     ///
-    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` where nothing is left.
+    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` if none remains.
     func demand(leavingWeakSensorOutOf demand: Authenticators) throws(TouchstoneError) -> Authenticators {
         guard demand.wantsStrongSensor else { return demand }
         let status = try below { () throws(KeychainError) in try self.status().authentication }
@@ -18,28 +20,29 @@ extension RemoteKeychain {
 }
 
 extension KeychainCalls {
-    /// - Throws: ``TouchstoneError`` with `sensorTooWeak`, where a rule wants another sensor than there is.
+    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` if the rule does not accept the sensor.
     func checkSensor(_ rule: AccessRule, shown: PromptSession? = nil) throws(TouchstoneError) {
         guard rule.wantsStrongSensor else { return }
-        // The passcode, which was shown, is enough.
+        // The user entered the passcode, which is sufficient.
         if rule.need == .biometryOrPasscode, shown?.hasPasscode == true { return }
         if try LastGrades.shared.isWeak(client) { throw .weakSensor(nil) }
     }
 }
 
 extension RemoteKeychain {
-    /// Whether ``KeychainCalls/checkSensor(_:shown:)`` has nothing to object, as far as is known without asking the daemon.
+    /// Whether ``KeychainCalls/checkSensor(_:shown:)`` is known to succeed, without a request to the daemon.
     func isKnownToMeet(_ rule: AccessRule) -> Bool {
         !rule.wantsStrongSensor || LastGrades.shared.lastIsWeak(self) == false
     }
 }
 
-/// What each keychain's sensor was worth a moment ago: several reads on one proof do not ask again.
+/// Caches the grade of each keychain's sensor for a short time, so that several reads with one proof do not
+/// request it again.
 private final class LastGrades: Sendable {
     static let shared = LastGrades()
 
     private struct Entry {
-        /// Keeps its identity from becoming another one's.
+        /// Retained so that its `ObjectIdentifier` is not reused.
         let client: RemoteKeychain
         let isWeak: Bool
         let time: ContinuousClock.Instant
@@ -59,7 +62,7 @@ private final class LastGrades: Sendable {
         return grade == .weak
     }
 
-    /// What is known of a moment ago; nil for nothing.
+    /// The cached grade; nil if there is none or it is too old.
     func lastIsWeak(_ client: RemoteKeychain) -> Bool? {
         let now = ContinuousClock.now
         return entries.withLock { entries in
@@ -70,17 +73,17 @@ private final class LastGrades: Sendable {
 }
 
 extension Authenticators {
-    /// Whether a finger counts on some sensors alone.
+    /// Whether biometry counts only on a sensor that is not graded weak.
     var wantsStrongSensor: Bool { contains(.strongBiometry) && !contains(.weakBiometry) }
 }
 
 extension AccessRule {
-    /// Whether a finger counts on some sensors alone.
+    /// Whether biometry counts only on a sensor that is not graded weak.
     var wantsStrongSensor: Bool { need.hasBiometry && !acceptsWeakBiometry }
 }
 
 extension TouchstoneError {
-    /// What a demand comes to on a weak sensor; nil where that is no obstacle.
+    /// The error for a prompt with a weak sensor; nil if the sensor is no obstacle.
     init?(weak status: AuthenticationStatus, _ demand: Authenticators) {
         guard status.sensorFacts.grade == .weak, demand.wantsStrongSensor, !demand.contains(.passcode) else {
             return nil
@@ -88,14 +91,14 @@ extension TouchstoneError {
         self = .weakSensor(status.sensor)
     }
 
-    /// The sensor is known to be weak.
+    /// The error for a sensor that is graded weak.
     static func weakSensor(_ name: String?) -> TouchstoneError {
         TouchstoneError(.sensorTooWeak, part: "sensor", details: name.map { [$0] } ?? [])
     }
 }
 
 extension Assurance {
-    /// What follows from what was shown, and where.
+    /// The facts that follow from the factors and from the sensor's grade.
     static func facts(of shown: Set<AuthenticationFactor>, _ status: StatusReply) -> Set<Fact> {
         var facts: Set<Fact> = []
         if shown.contains(.passcode) { facts.insert(.passcodeUsed) }

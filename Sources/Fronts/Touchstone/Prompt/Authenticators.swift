@@ -1,23 +1,23 @@
-/// Ways to show that the user is there; in a union, any one of them is enough.
+/// Methods of authentication; the user has to satisfy any one of a union.
 public struct Authenticators: OptionSet, Sendable, Hashable {
-    /// The bits, which mean nothing outside of this module.
+    /// The bits, which have no meaning outside this module.
     public let rawValue: Int
-    /// Accepts any bits; those that are none of the constants here are refused where they are used.
+    /// Accepts any bits; bits without a constant here are rejected where they are used.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A finger, on any sensor but one that is known to be weak.
+    /// A finger, on any sensor except one that is graded weak.
     ///
-    /// What is known of the sensor is in ``Capability/Sensor/evidence``.
+    /// The reasons for the grade are in ``Capability/Sensor/evidence``.
     public static let strongBiometry = Authenticators(rawValue: 1 << 0)
-    /// A finger, on any sensor.
+    /// A finger, on any sensor, even one that is graded weak.
     public static let weakBiometry = Authenticators(rawValue: 1 << 1)
     /// The keychain's passcode.
     public static let passcode = Authenticators(rawValue: 1 << 2)
 
-    /// Whether a finger is among them.
+    /// Whether biometry is among the authenticators.
     var haveBiometry: Bool { !isDisjoint(with: [.strongBiometry, .weakBiometry]) }
 
-    /// - Throws: ``TouchstoneError`` with `unsupported` for an empty set and for bits that mean nothing.
+    /// - Throws: ``TouchstoneError`` with `unsupported` for an empty set and for undefined bits.
     func check() throws(TouchstoneError) {
         guard !isEmpty, isSubset(of: [.strongBiometry, .weakBiometry, .passcode]) else {
             throw TouchstoneError(.unsupported, nextStep: nil, details: ["authenticators: \(rawValue)"])
@@ -25,7 +25,7 @@ public struct Authenticators: OptionSet, Sendable, Hashable {
     }
 }
 
-/// What the user showed; the set grows.
+/// How the user authenticated; later versions may add methods.
 public struct AuthenticationMethod: RawRepresentable, Sendable, Hashable {
     /// The method's name, such as `fingerprint`.
     public let rawValue: String
@@ -34,12 +34,12 @@ public struct AuthenticationMethod: RawRepresentable, Sendable, Hashable {
 
     /// A finger on a sensor.
     public static let fingerprint = AuthenticationMethod(rawValue: "fingerprint")
-    /// A face before a camera.
+    /// A face recognised by a camera.
     public static let face = AuthenticationMethod(rawValue: "face")
-    /// An eye before a camera.
+    /// An iris recognised by a camera.
     public static let iris = AuthenticationMethod(rawValue: "iris")
     /// The passcode.
     public static let passcode = AuthenticationMethod(rawValue: "passcode")
-    /// One of several, and the system does not tell which.
+    /// One of several methods, without information which.
     public static let unspecified = AuthenticationMethod(rawValue: "unspecified")
 }

@@ -1,4 +1,4 @@
-/// What the prompt says, and how long it stays; a string literal is its reason.
+/// The text of a prompt and its timeout; a string literal is the reason.
 ///
 /// ```swift
 /// var prompt: PromptText = "Pay 12.30 EUR to Alice"
@@ -6,38 +6,38 @@
 /// prompt.timeout = .seconds(30)
 /// ```
 public struct PromptText: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// Why the user is asked: one sentence, of at least one character.
+    /// Why the app asks: one sentence of at least one character.
     ///
-    /// The prompt names the program itself, as the system knows it; on Linux it shows at most 200 characters of title,
-    /// subtitle, reason and items together, in one line.
+    /// The prompt itself shows the program's name, as the system knows it. On Linux it shows title, subtitle, reason
+    /// and items in one line of at most 200 characters.
     public var reason: String
     /// A heading in front of the reason; nil for none.
     public var title: String?
     /// A second heading; nil for none.
     public var subtitle: String?
-    /// What the reason is about, one thing each, such as the lines of an order.
+    /// Details of the reason, one per element, such as the lines of an order.
     public var items: [String]
-    /// The words on the cancel button; nil for the system's.
+    /// The title of the cancel button; nil for the system's default.
     public var cancelLabel: String?
-    /// The words on the fallback button; nil for the system's, empty for no such button.
+    /// The title of the fallback button; nil for the system's default, empty for no button.
     public var fallbackLabel: String?
-    /// How long the call may take until the prompt is taken away and ``TouchstoneError/Code/timedOut`` is thrown.
+    /// The time after which the prompt is removed and the call throws ``TouchstoneError/Code/timedOut``.
     ///
-    /// More than 0 s, at most 300 s. On Linux the daemon takes a prompt away after 120 s by itself, one that only waits for a
+    /// More than 0 s, at most 300 s. On Linux the daemon removes every prompt after 120 s, and one that only waits for a
     /// finger after 30 s.
     public var timeout: Duration
 
-    /// A prompt with a reason.
+    /// Makes a prompt with a reason.
     public init(_ reason: String, timeout: Duration = .seconds(60)) {
         self.reason = reason
         self.timeout = timeout
         items = []
     }
 
-    /// A prompt with a reason.
+    /// Makes a prompt with a reason.
     public init(stringLiteral reason: String) { self.init(reason) }
 
-    /// For a call that was given no text: says that the app wants access.
+    /// The prompt of calls without a text of their own: says that the app wants access.
     public static let standard = PromptText("Use what this app keeps in your keychain")
 
     /// The longest text of each part, in bytes of UTF-8.
@@ -53,7 +53,7 @@ public struct PromptText: Sendable, Hashable, ExpressibleByStringInterpolation {
         return line
     }
 
-    /// - Throws: ``TouchstoneError`` with `limitExceeded` and the limit.
+    /// - Throws: ``TouchstoneError`` with `limitExceeded`; its details name the limit.
     func check() throws(TouchstoneError) {
         guard !reason.isEmpty else { throw .limit("reason: at least 1 character") }
         for text in [line, cancelLabel ?? "", fallbackLabel ?? ""] {

@@ -4,27 +4,27 @@ public import Foundation
     internal import SecretMemory
 #endif
 
-/// Evidence of one prompt, made by the keychain alone: several reads of stores can go ahead on it.
+/// The proof of one authentication, made only by the keychain: it authorises several reads of stores without another prompt.
 ///
-/// It holds no secret and opens nothing by itself: what it was shown for is known to the keychain, which releases items for it.
-/// It ends at ``end()``, with its last reference, after 5 minutes, and when the keychain is locked or the enrolled fingers
-/// change; what it is used for then throws ``TouchstoneError/Code/proofEnded``.
+/// It contains no secret and cannot decrypt anything by itself: the keychain keeps the authentication and releases items for
+/// it. A proof ends at ``end()``, when its last reference is released, after 5 minutes, and when the keychain is locked or the
+/// enrolled fingers change; a call with an ended proof throws ``TouchstoneError/Code/proofEnded``.
 public final class Proof: Sendable {
-    /// How long a proof counts.
+    /// How long a proof is valid.
     static let lifetime: Duration = .seconds(300)
 
-    /// What was shown.
+    /// How the user authenticated.
     public let method: AuthenticationMethod
-    /// What was asked for.
+    /// The authenticators that the app requested.
     public let requested: Authenticators
-    /// When it was shown.
+    /// When the user authenticated.
     public let time: Date
-    /// A number of this proof's own, for logs.
+    /// A unique identifier of the proof, for logs.
     public let context: UUID
-    /// What the prompt is worth to a server, without any key.
+    /// What the authentication is worth to a server, without a key.
     public let assurance: Assurance
 
-    /// Where the keychain knows what was shown.
+    /// The keychain's context of the authentication.
     let session: PromptSession
     private let shown = ContinuousClock.now
     private let isEnded = Guarded(false)
@@ -45,9 +45,9 @@ public final class Proof: Sendable {
 
     deinit { end() }
 
-    /// Ends it: the keychain forgets what was shown.
+    /// Ends the proof: the keychain discards the authentication.
     ///
-    /// Does nothing the second time.
+    /// Further calls do nothing.
     public func end() {
         let isFirst = isEnded.withLock { isEnded in
             defer { isEnded = true }

@@ -4,18 +4,18 @@ internal import Foundation
     internal import SecretMemory
 #endif
 
-/// The contexts of this process that serve several uses: one for each store, or key, and rule (``AccessRule/reusable(for:)``).
+/// This process's contexts that authorise several uses: one for each store or key, and rule (``AccessRule/reusable(for:)``).
 ///
-/// A prompt that was shown for one of them serves no other. The system empties a context at a lock, when the machine sleeps and
-/// when the enrolled fingers change.
+/// A prompt for one of them authorises no other. The system empties a context at a lock, when the machine sleeps and when the
+/// enrolled fingers change.
 final class ReusableContexts: Sendable {
     static let shared = ReusableContexts()
 
-    /// What a prompt serves, and under which rule.
+    /// What a prompt authorises, and under which rule.
     struct Place: Hashable {
         enum Thing: Hashable {
             case store(StorePlace)
-            /// A key, by its representation, which a key that is made later under its name does not have.
+            /// A key, by its representation, which a later key of the same name does not share.
             case key(Data)
         }
 
@@ -30,19 +30,19 @@ final class ReusableContexts: Sendable {
         }
     }
 
-    /// A context in which the user showed what a rule demands.
+    /// A context in which the user met a rule.
     struct Shown {
-        /// Its link keeps the keychain, whose identity is in the place.
+        /// Its link retains the keychain, so that the identity in the place is not reused.
         let session: PromptSession
-        /// When the user was asked, at the earliest.
+        /// The time just before the prompt.
         fileprivate let start: ContinuousClock.Instant
-        /// What the use was worth that the user was asked for; nil for a store's.
+        /// What the use with the prompt was worth; nil for a store.
         let assurance: Assurance?
     }
 
     private let entries = Guarded<[Place: Shown]>([:])
 
-    /// The context that still serves a place; nil for none.
+    /// The context that is still valid for a place; nil for none.
     func find(_ place: Place) -> Shown? {
         guard place.rule.reuse > .zero else { return nil }
         return entries.withLock { entries in
@@ -61,14 +61,14 @@ final class ReusableContexts: Sendable {
     ) {
         guard place.rule.reuse > .zero else { return session.end() }
         entries.withLock { $0[place] = Shown(session: session, start: start, assurance: assurance) }
-        // A call that began in time may still be under way at its end.
+        // A call that began just before the end may still be using the context.
         _ = Timers.after(place.rule.reuse + PromptText.longestTimeout) {
             self.forget(session, of: place)
             session.end()
         }
     }
 
-    /// Removes a context, so that no later use finds it; a use that is under way with it goes on.
+    /// Removes a context, so that later uses do not find it; a use in progress continues.
     func forget(_ session: PromptSession, of place: Place) {
         entries.withLock { entries in
             if entries[place]?.session === session { entries[place] = nil }

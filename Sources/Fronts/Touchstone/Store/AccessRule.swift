@@ -1,8 +1,8 @@
-/// What every use of a store or a key demands: fixed when it is made, and never weakened by a call.
+/// What every use of a store or key requires: fixed when it is made, and never weakened by a call.
 ///
-/// The strict rule is the short one; each method that weakens it can be found by searching for `accepting` and `reusable`.
-/// What a rule guards stays on this device, and is gone when the passcode is removed. The keychain itself keeps to it: without
-/// what the rule demands, the bytes cannot be decrypted.
+/// The constants are the strict rules; the methods that weaken a rule begin with `accepting` or `reusable`, so that a search
+/// finds them. Data under a rule stays on this device and is invalidated when the passcode is removed. The keychain enforces
+/// the rule: without the required authentication the bytes cannot be decrypted.
 ///
 /// ```swift
 /// let rule: AccessRule = .biometry.reusable(for: .seconds(60))
@@ -23,44 +23,48 @@ public struct AccessRule: Sendable, Hashable {
     var acceptsLaterEnrolments = false
     var acceptsWeakBiometry = false
     var level: HardwareLevel?
-    /// How old a prompt may be that counts.
+    /// The maximum age of a prompt that authorises a use.
     var reuse: Duration = .zero
 
-    /// The longest ``reusable(for:)``.
+    /// The longest time for ``reusable(for:)``.
     static let longestReuse: Duration = .seconds(300)
 
     init(_ need: Need) { self.need = need }
 
-    /// A finger of those enrolled when it is made; invalidated when one is added or removed.
+    /// A finger enrolled when the store or key is made; invalidated when a finger is added or removed.
     public static let biometry = AccessRule(.biometry)
-    /// A finger of those enrolled when it is made, or the passcode; after a change of fingers the passcode alone.
+    /// A finger enrolled when the store or key is made, or the passcode; after a change of the enrolled fingers,
+    /// the passcode alone.
     public static let biometryOrPasscode = AccessRule(.biometryOrPasscode)
     /// The passcode.
     public static let passcode = AccessRule(.passcode)
-    /// A finger of those enrolled when it is made, and the passcode.
+    /// A finger enrolled when the store or key is made, and the passcode.
     public static let biometryAndPasscode = AccessRule(.biometryAndPasscode)
-    /// Nobody is asked; it can be used while the keychain is unlocked.
+    /// No prompt; usable while the keychain is unlocked.
     public static let whenUnlocked = AccessRule(.whenUnlocked)
-    /// Nobody is asked; it can be used from the first unlock after a start on.
+    /// No prompt; usable after the first unlock since the start.
     public static let afterFirstUnlock = AccessRule(.afterFirstUnlock)
 
-    /// The same, for fingers that are enrolled later too: whoever can enrol a finger can open it.
+    /// The same rule, but fingers enrolled later count too: anyone who can enrol a finger gets access.
     public func acceptingLaterEnrolments() -> AccessRule {
         changed { $0.acceptsLaterEnrolments = need.hasBiometry }
     }
 
-    /// The same, on sensors that are known to be weak too.
+    /// The same rule, but sensors graded weak are accepted too.
     public func acceptingWeakBiometry() -> AccessRule {
         changed { $0.acceptsWeakBiometry = need.hasBiometry }
     }
 
-    /// The same, only where the keychain is protected by at least `level`: `hardwareTooWeak` is thrown elsewhere.
+    /// The same rule, but only with hardware protection of at least `level`; otherwise uses throw
+    /// `hardwareTooWeak`.
     public func requiring(_ level: HardwareLevel) -> AccessRule { changed { $0.level = level } }
 
-    /// The same, with one prompt for all uses of the store, or of the key, within `time`, by this process; a lock, a sleep of the
-    /// machine and a change of the enrolled fingers end that.
+    /// The same rule, but one prompt authorises all uses of the store or key by this process within `time`.
     ///
-    /// - Parameter time: In milliseconds, at most 300 s; a longer or negative time is `limitExceeded` where the rule is used.
+    /// A lock, a sleep of the machine and a change of the enrolled fingers end the authorisation early.
+    ///
+    /// - Parameter time: At most 300 s, with a resolution of milliseconds; a longer or negative time throws `limitExceeded` where
+    ///   the rule is used.
     /// - Returns: the rule.
     public func reusable(for time: Duration) -> AccessRule { changed { $0.reuse = asks ? time : .zero } }
 
@@ -70,7 +74,7 @@ public struct AccessRule: Sendable, Hashable {
         return rule
     }
 
-    /// Whether a use asks the user.
+    /// Whether a use shows a prompt.
     var asks: Bool {
         switch need {
         case .whenUnlocked, .afterFirstUnlock: false
@@ -85,7 +89,7 @@ public struct AccessRule: Sendable, Hashable {
 }
 
 extension AccessRule: CustomStringConvertible {
-    /// The rule as it is written, such as `biometry.reusable(for: 60 s)`.
+    /// The rule in source form, such as `biometry.reusable(for: 60000 ms)`.
     public var description: String {
         var text = need.rawValue
         if acceptsLaterEnrolments { text += ".acceptingLaterEnrolments()" }

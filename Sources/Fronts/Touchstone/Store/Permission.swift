@@ -1,5 +1,5 @@
 extension SecretStore {
-    /// What lets a call go ahead: a prompt now, the proof of a prompt before, or nothing that asks.
+    /// How a call is authorised: by a prompt, by the proof of an earlier prompt, or without asking.
     ///
     /// A string literal is a prompt with that reason.
     public struct Permission: Sendable, ExpressibleByStringInterpolation {
@@ -11,16 +11,16 @@ extension SecretStore {
 
         let kind: Kind
 
-        /// Asks the user, where the rule demands it or the keychain is locked.
+        /// Asks the user, if the rule requires it or the keychain is locked.
         public static func prompt(_ text: PromptText) -> Permission { Permission(kind: .prompt(text)) }
 
-        /// Goes ahead on what the user showed before; asks nobody.
+        /// Uses the proof of an earlier prompt; shows none.
         public static func proof(_ proof: Proof) -> Permission { Permission(kind: .proof(proof)) }
 
         /// Asks with ``PromptText/standard``.
         public static let standard = Permission(kind: .prompt(.standard))
 
-        /// Asks nobody: what would have to ask throws `interactionNeeded`, or `locked`.
+        /// Shows no prompt: a call that would need one throws `interactionNeeded` or `locked`.
         public static let silent = Permission(kind: .silent)
 
         /// Asks with a reason.
@@ -28,13 +28,13 @@ extension SecretStore {
 
         private init(kind: Kind) { self.kind = kind }
 
-        /// The prompt; nil where none may be shown.
+        /// The prompt; nil if none may be shown.
         var prompt: PromptText? {
             guard case .prompt(let text) = kind else { return nil }
             return text
         }
 
-        /// - Throws: ``TouchstoneError``: the prompt's limits, or `proofEnded`.
+        /// - Throws: ``TouchstoneError``: `limitExceeded` for the prompt, or `proofEnded`.
         func check() throws(TouchstoneError) {
             switch kind {
             case .prompt(let text): try text.check()

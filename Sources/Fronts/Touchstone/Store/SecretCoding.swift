@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// Values as the bytes that are stored: `Data` and `String` as they are, all others as JSON.
+/// Encodes values as stored bytes: `Data` and `String` as they are, all others as JSON.
 ///
-/// An optional is stored and read as what it wraps, because that is what a call in a function that returns an optional asks for.
+/// An optional is encoded and decoded as its wrapped value, because type inference picks the optional type in a function that
+/// returns one.
 enum SecretCoding {
-    /// - Throws: ``TouchstoneError`` with `typeMismatch` for what cannot be encoded, `limitExceeded` for too many bytes.
+    /// - Throws: ``TouchstoneError`` with `typeMismatch` for a value that cannot be encoded, `limitExceeded` for too
+    ///   many bytes.
     static func encode<Value: Encodable>(_ value: Value) throws(TouchstoneError) -> Data {
         let bytes: Data
         if let value = value as? any OptionalValue, value.isNil { throw mismatch(Value.self) }
@@ -38,13 +40,13 @@ enum SecretCoding {
         }
     }
 
-    /// The decoder's own words could quote the secret.
+    /// Omits the decoder's own message, which could quote the secret.
     private static func mismatch(_ type: Any.Type) -> TouchstoneError {
         TouchstoneError(.typeMismatch, details: ["\(type)"])
     }
 }
 
-/// Any optional, whatever it wraps.
+/// Any optional, independent of its wrapped type.
 private protocol OptionalValue {
     var isNil: Bool { get }
 }

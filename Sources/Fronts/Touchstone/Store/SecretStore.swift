@@ -1,10 +1,12 @@
 public import Foundation
 
-/// Named secrets under one rule; a value that neither asks, blocks nor fails, so it can be a global.
+/// Named secrets under one rule.
 ///
-/// The first write fixes the store's rule. A handle with another rule gets `ruleMismatch`, with both rules in the error's
-/// details, until ``deleteAll()``. What a change of fingers took away throws `invalidated` until the app deletes it: nothing is
-/// made anew on its own.
+/// A store is a plain value: making one shows no prompt, does not block and cannot fail, so it can be a global.
+///
+/// The first write fixes the store's rule. A store value with another rule throws `ruleMismatch`, with both rules in the
+/// error's details, until ``deleteAll()``. A secret that a change of the enrolled fingers invalidated throws `invalidated`
+/// until the app deletes it: nothing is recreated implicitly.
 ///
 /// ```swift
 /// let tokens = SecretStore("com.example.tokens")
@@ -12,38 +14,38 @@ public import Foundation
 /// let token: String = try await tokens.read("octocat", with: "Sign in to Example")
 /// ```
 ///
-/// Reading decrypts: the rule's key is released in the keychain's own process, after the prompt it showed itself. What was
-/// read is in the app's memory from then on; ``withBytes(of:with:_:)`` keeps it in memory that is locked and wiped.
+/// Reading decrypts: the keychain's own process releases the rule's key, after a prompt that it shows itself. The secret is
+/// then in the app's memory; ``withBytes(of:with:_:)`` keeps it in memory that is locked and wiped.
 public struct SecretStore: Sendable {
     /// The longest name of a store or of a key, in bytes of UTF-8.
     static let longestName = 255
     /// The longest secret, in bytes.
     static let longestSecret = 1 << 16
 
-    /// Where a key stands; its bytes are not looked at.
+    /// The status of a key's value; read without decrypting it.
     public enum Status: Sendable, Hashable {
-        /// It can be read, by whoever the rule demands.
+        /// The value can be read, with the authentication that the rule requires.
         case present
-        /// It can be read once the keychain is unlocked.
+        /// The value can be read once the keychain is unlocked.
         case locked
-        /// It can never be read again, since this time where that is known.
+        /// The value can never be read again; with the time of the invalidation, if known.
         case invalidated(Date?)
     }
 
-    /// The store's name, which it shares with every other handle of that name and group.
+    /// The store's name; all values of the same name and group are the same store.
     public let name: String
-    /// What every use demands.
+    /// What every use requires.
     public let rule: AccessRule
     let group: String?
     private let keychain: Keychain
 
-    /// Names a store.
+    /// Makes a value for a store; does not access the keychain.
     ///
     /// - Parameters:
-    ///   - name: 1 to 255 bytes; a reverse domain name keeps stores apart.
-    ///   - rule: What every use demands.
-    ///   - group: The access group that shares it; nil for this program alone.
-    ///   - keychain: Where it is.
+    ///   - name: 1 to 255 bytes; a reverse domain name avoids conflicts.
+    ///   - rule: What every use requires.
+    ///   - group: The access group that shares the store; nil for this program alone.
+    ///   - keychain: The keychain that holds the store.
     public init(
         _ name: String,
         rule: AccessRule = .biometry,
@@ -56,17 +58,17 @@ public struct SecretStore: Sendable {
         self.keychain = keychain
     }
 
-    /// Stores a value, durably.
+    /// Stores a value durably.
     ///
-    /// A new one asks nobody; one that replaces another asks as reading it does.
+    /// Storing a new value shows no prompt; replacing a value needs the same authentication as reading it.
     ///
     /// - Parameters:
-    ///   - value: `Data` and `String` keep their bytes, any other becomes JSON; at most 65,536 bytes. An optional is stored
-    ///     as what it wraps.
-    ///   - key: 1 to 255 bytes.
-    ///   - permission: What lets it replace another value.
-    /// - Throws: ``TouchstoneError``: `limitExceeded`, `typeMismatch` for nil and for what cannot be encoded, `invalidated`
-    ///   where a value is to be replaced that is.
+    ///   - value: `Data` and `String` are stored as they are, any other type as JSON; at most 65,536 bytes. An optional is
+    ///     stored as its wrapped value.
+    ///   - key: The value's key, 1 to 255 bytes.
+    ///   - permission: Authorises the replacement of an existing value.
+    /// - Throws: ``TouchstoneError``: `limitExceeded`, `typeMismatch` for nil and for a value that cannot be encoded,
+    ///   `invalidated` if the value to replace is invalidated.
     public func write<Value: Encodable>(
         _ value: Value,
         for key: String,
@@ -79,12 +81,12 @@ public struct SecretStore: Sendable {
     /// Reads a value.
     ///
     /// - Parameters:
-    ///   - key: Its key.
-    ///   - type: What it is read as.
-    ///   - permission: What lets it be read.
+    ///   - key: The value's key.
+    ///   - type: The type to decode.
+    ///   - permission: Authorises the read.
     /// - Returns: the value.
     /// - Throws: ``TouchstoneError``: `notFound`, `locked`, `userCancelled`, `invalidated`, `damaged`, `typeMismatch` and
-    ///   those of a prompt are different codes.
+    ///   the errors of a prompt are different codes.
     public func read<Value: Decodable>(
         _ key: String,
         as type: Value.Type = Value.self,
@@ -94,13 +96,13 @@ public struct SecretStore: Sendable {
         return try SecretCoding.decode(type, found.bytes())
     }
 
-    /// Lends a value's bytes, in memory that is locked and wiped afterwards.
+    /// Calls a closure with a value's bytes, in memory that is locked and wiped afterwards.
     ///
     /// - Parameters:
-    ///   - key: Its key.
-    ///   - permission: What lets it be read.
-    ///   - body: Runs where the caller runs; the bytes are there for its length.
-    /// - Returns: what `body` returned.
+    ///   - key: The value's key.
+    ///   - permission: Authorises the read.
+    ///   - body: Runs on the caller's actor; the bytes are valid only during the call.
+    /// - Returns: the result of `body`.
     /// - Throws: ``TouchstoneError`` as ``read(_:as:with:)``.
     public func withBytes<Result>(
         of key: String,
@@ -111,16 +113,16 @@ public struct SecretStore: Sendable {
         return try found.withBytes(body)
     }
 
-    /// Reads a value and writes what becomes of it: one prompt, and nobody else's change in between is lost.
+    /// Reads a value, changes it and writes it, with one prompt and without losing concurrent changes.
     ///
     /// - Parameters:
-    ///   - key: Its key.
-    ///   - type: What it is read as.
-    ///   - permission: What lets it be read and written.
-    ///   - body: Gets the value, nil where there is none, and changes it; nil deletes. Runs where the caller runs, and once
-    ///     more where another program changed the value meanwhile.
-    /// - Returns: what `body` returned the last time.
-    /// - Throws: ``TouchstoneError`` as ``read(_:as:with:)`` and ``write(_:for:with:)``, but for `notFound`.
+    ///   - key: The value's key.
+    ///   - type: The type to decode.
+    ///   - permission: Authorises the read and the write.
+    ///   - body: Changes the value; it gets nil if there is none, and setting nil deletes the value. Runs on the caller's
+    ///     actor, and runs again if another program changed the value meanwhile.
+    /// - Returns: the result of the last call of `body`.
+    /// - Throws: ``TouchstoneError`` as ``read(_:as:with:)`` and ``write(_:for:with:)``, except `notFound`.
     public func update<Value: Codable, Result>(
         _ key: String,
         as type: Value.Type = Value.self,
@@ -130,7 +132,7 @@ public struct SecretStore: Sendable {
         let access = try access(permission, key)
         let link = keychain.link
         return try await link.inContext(access) { context throws(TouchstoneError) in
-            // Each round that is lost is one that another writer won.
+            // A round fails only if another writer succeeded in between.
             for _ in 0..<1000 {
                 let found = try await link.find(key, access, context)
                 var value = try found.map { found throws(TouchstoneError) in
@@ -147,7 +149,7 @@ public struct SecretStore: Sendable {
         }
     }
 
-    /// Where every key of the store stands; asks nobody.
+    /// The status of every key in the store; shows no prompt.
     ///
     /// - Returns: the keys with their status; empty for a store that was never written.
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock, `damaged`, `ruleMismatch`.
@@ -155,24 +157,24 @@ public struct SecretStore: Sendable {
         try await keychain.link.status(try access(.silent, nil))
     }
 
-    /// Deletes a value, invalidated ones too; asks nobody.
+    /// Deletes a value, even an invalidated one; shows no prompt.
     ///
-    /// - Parameter key: Its key.
-    /// - Returns: whether there was one.
+    /// - Parameter key: The value's key.
+    /// - Returns: whether there was a value.
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     @discardableResult
     public func delete(_ key: String) async throws(TouchstoneError) -> Deletion {
         try await keychain.link.delete(key, try access(.silent, key))
     }
 
-    /// Deletes all values, and frees the name for another rule; asks nobody.
+    /// Deletes all values, and frees the name for another rule; shows no prompt.
     ///
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     public func deleteAll() async throws(TouchstoneError) {
         try await keychain.link.deleteAll(try access(.silent, nil))
     }
 
-    /// What one call may do, checked.
+    /// Checks the arguments of one call and bundles them.
     private func access(_ permission: Permission, _ key: String?) throws(TouchstoneError) -> StoreAccess {
         try ItemName.check(name, "name of a store")
         if let key { try ItemName.check(key, "key") }
@@ -183,26 +185,26 @@ public struct SecretStore: Sendable {
     }
 }
 
-/// Whether there was something to delete.
+/// Whether there was an item to delete.
 public enum Deletion: Sendable, Hashable {
-    /// It is deleted.
+    /// The item was deleted.
     case deleted
-    /// There was nothing of that name.
+    /// There was no item of that name.
     case wasAbsent
 }
 
-/// What one call on a store may do; its limits are checked.
+/// The store, permission and key of one call, with their limits checked.
 struct StoreAccess: Sendable {
     let store: SecretStore
     let permission: SecretStore.Permission
-    /// The key that it is about; nil for the whole store.
+    /// The key; nil for the whole store.
     var key: String?
 
-    /// The same in words, for a log.
+    /// The store's name and the key, for a log.
     var item: String { key.map { "\(store.name)/\($0)" } ?? store.name }
 }
 
-/// The names of stores, keys and groups.
+/// Checks the names of stores, keys and groups.
 enum ItemName {
     /// - Throws: ``TouchstoneError`` with `limitExceeded`.
     static func check(_ name: String, _ what: String) throws(TouchstoneError) {

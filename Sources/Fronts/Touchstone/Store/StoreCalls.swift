@@ -8,7 +8,7 @@ struct StoreCalls {
     private var rule: AccessRule { access.store.rule }
     private var place: StorePlace { StorePlace(access.store) }
 
-    /// Runs a request; what was shown once was enough, so where it is not it does not count any more.
+    /// Runs a request; if it needs a prompt although the proof met the rule, the proof has ended.
     private func request<R: ~Copyable>(_ body: () throws(TouchstoneError) -> R) throws(TouchstoneError) -> R {
         do throws(TouchstoneError) {
             return try body()
@@ -24,9 +24,10 @@ struct StoreCalls {
 
     // MARK: The rule
 
-    /// Compares the store's rule with the handle's, and the keychain's protection with what that demands.
+    /// Compares the store's rule with this value's rule, and the keychain's protection with the required
+    /// level.
     ///
-    /// - Parameter makes: whether a store that has no rule yet gets this one.
+    /// - Parameter makes: whether a store without a rule yet gets this one.
     /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, `ruleMismatch`.
     func checkRule(makes: Bool) throws(TouchstoneError) {
         try checkLevel()
@@ -37,7 +38,7 @@ struct StoreCalls {
             let marker = place.query(StorePlace.marker, version: Array(rule.description.utf8))
             return try calls.add(NewPassword(attributes: marker, rule: nil, bytes: nil))
         }
-        // Another program was first.
+        // Another program stored its rule first.
         if !isNew, let made = try markedRule() { try compare(made) }
     }
 
@@ -58,18 +59,18 @@ struct StoreCalls {
         }
     }
 
-    /// The rule that the store was made with, as it is written; nil for a store that was never written.
+    /// The source form of the rule that the store was made with; nil for a store that was never written.
     private func markedRule() throws(TouchstoneError) -> String? {
         try calls.generic(of: place.query(StorePlace.marker)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     // MARK: One secret
 
-    /// Adds a secret where there is none.
+    /// Adds a secret if there is none.
     ///
-    /// - Returns: false where there is one already.
-    /// - Throws: ``TouchstoneError`` with `invalidated` where there is one that can never be opened again: the system would put
-    ///   the new one in its place, and the app is to decide.
+    /// - Returns: false if there is one already.
+    /// - Throws: ``TouchstoneError`` with `invalidated` if the existing secret is invalidated: the system would replace it
+    ///   silently, but that decision is the app's.
     func add(_ bytes: Data, _ key: String) throws(TouchstoneError) -> Bool {
         try request { () throws(TouchstoneError) in
             if let found = try calls.list(place.query(key)).first {
@@ -81,7 +82,7 @@ struct StoreCalls {
         }
     }
 
-    /// Replaces a secret that is of this version; of any without one.
+    /// Replaces a secret of the given version; of any version if nil.
     func replace(_ bytes: Data, _ key: String, version: [UInt8]?) throws(TouchstoneError) {
         try request { () throws(TouchstoneError) in
             try calls.replace(
@@ -93,9 +94,11 @@ struct StoreCalls {
         }
     }
 
-    /// Reads a secret, after what its rule demands; `begun` is the look-up, where it was begun.
+    /// Reads a secret, after the authentication that its rule requires; `begun` is a look-up started before,
+    /// if any.
     ///
-    /// One request where it is there: the store's marker is looked at for one that is not found alone.
+    /// Takes one request if the secret exists: the store's marker is read only for a secret that is not
+    /// found.
     func read(_ key: String, _ begun: BegunLookup? = nil) throws(TouchstoneError) -> FoundSecret {
         if begun == nil {
             try checkLevel()
@@ -112,14 +115,15 @@ struct StoreCalls {
         }
     }
 
-    /// Deletes a secret of this version, of any without one; without a key, all of the store; invalidated ones too.
+    /// Deletes a secret of the given version, or of any if nil; without a key, the whole store; invalidated ones
+    /// included.
     ///
     /// - Returns: whether there was one.
     func delete(_ key: String?, version: [UInt8]?) throws(TouchstoneError) -> Bool {
         try request { () throws(TouchstoneError) in try calls.delete(place.query(key, version: version)) }
     }
 
-    /// Where each key stands.
+    /// The status of each key.
     func status() throws(TouchstoneError) -> [String: SecretStore.Status] {
         try request { () throws(TouchstoneError) in
             let isLocked = if rule.need == .afterFirstUnlock { false } else { try calls.isLocked() }

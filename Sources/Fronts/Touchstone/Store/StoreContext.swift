@@ -1,13 +1,13 @@
-/// What the user shows in the course of one call: a context of the system, which keeps what was shown in it.
+/// The context of one call: the system keeps in it what the user authenticated.
 ///
-/// A call's own context is forgotten with the call. Where the store's rule is reusable, the context in which the user was asked
-/// serves the next calls of this process too, until its time is over; the system empties it at a lock and when the enrolled
-/// fingers change.
+/// A call's own context is discarded after the call. If the store's rule is reusable, the context with the prompt is used for
+/// the next calls of this process too, until its time has passed; the system empties it at a lock and when the enrolled fingers
+/// change.
 struct StoreContext: Sendable {
-    /// nil where nothing is shown.
+    /// nil if the call needs no context.
     let session: PromptSession?
     private let access: StoreAccess
-    /// Since when it counts as shown, at the latest; nil for a context that is not this call's own.
+    /// The time just before a prompt in this context; nil for a context of another call.
     private let start: ContinuousClock.Instant?
 
     init(_ link: KeychainLink, _ access: StoreAccess) {
@@ -24,12 +24,12 @@ struct StoreContext: Sendable {
         }
     }
 
-    /// Whether the user is asked in the course of the call, as far as is known before: a context of its own is still empty.
+    /// Whether the call is expected to show a prompt: its own context is still empty.
     var asks: Bool { start != nil }
 
-    /// The call is over.
+    /// Ends the context with its call.
     ///
-    /// - Parameter hasShown: whether it went through on what the user showed.
+    /// - Parameter hasShown: whether the call succeeded with an authentication in the context.
     func end(hasShown: Bool) {
         guard let session, let start else { return }
         if hasShown {

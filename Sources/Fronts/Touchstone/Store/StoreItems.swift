@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Where a store's items are: generic passwords whose service is the store and whose account is the key.
+/// The place of a store's items: generic passwords whose service is the store and whose account is the key.
 ///
-/// The item without an account is the store's marker: its attribute `generic` is the rule, and it is there from the first
-/// write until `deleteAll`. An item's `generic` is a number of its version, another one at each write, so that a change can be
-/// made to depend on what was read. Its `comment` is the rule, so that a look-up under another rule does not find it, and asks
-/// nobody.
+/// The item with an empty account is the store's marker: its attribute `generic` is the rule, and it exists from the first
+/// write until `deleteAll`. An item's `generic` is its version, a random number that changes at each write, so that a change
+/// can be made conditional on the version that was read. Its `comment` is the rule, so that a look-up under another rule does
+/// not match it and shows no prompt.
 struct StorePlace: Sendable, Hashable {
-    /// How the service of every store begins.
+    /// The prefix of every store's service.
     static let prefix = "touchstone.store:"
 
     private let service: String
@@ -15,15 +15,15 @@ struct StorePlace: Sendable, Hashable {
 
     init(_ store: SecretStore) {
         let group = store.group ?? ""
-        // The length keeps `a:b` of no group apart from `b` of the group `a`.
+        // The length distinguishes `a:b` without a group from `b` in the group `a`.
         service = Self.prefix + "\(group.utf8.count):\(group):\(store.name)"
         self.group = store.group
     }
 
-    /// The account of the marker, which no key has.
+    /// The marker's account, which is not a valid key.
     static let marker = ""
 
-    /// One item, or all of the store.
+    /// A query for one item, or for all items of the store.
     func query(
         _ account: String?,
         version: [UInt8]? = nil,
@@ -38,7 +38,7 @@ struct StorePlace: Sendable, Hashable {
         )
     }
 
-    /// A number that no version had before.
+    /// A new random version number.
     static func newVersion() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -100,7 +100,7 @@ extension KeychainLink {
         }
     }
 
-    /// Looks for a secret: what the keychain gives at once is there without another thread.
+    /// Looks up a secret; a reply that arrives at once needs no other thread.
     private func look(
         _ key: String,
         _ access: StoreAccess,
@@ -117,9 +117,9 @@ extension KeychainLink {
         }
     }
 
-    /// Changes a secret, or deletes it, if it is still of the version that was read.
+    /// Replaces, adds or deletes a secret, if its version is still the one that was read.
     ///
-    /// - Returns: false where it is not, and nothing was changed.
+    /// - Returns: false if it is not; nothing was changed.
     func exchange(
         _ version: [UInt8]?,
         with bytes: Data?,
@@ -146,7 +146,7 @@ extension KeychainLink {
         }
     }
 
-    /// Where each key stands.
+    /// The status of each key.
     func status(_ access: StoreAccess) async throws(TouchstoneError) -> [String: SecretStore.Status] {
         try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
             try calls.checkRule(makes: false)
@@ -163,7 +163,7 @@ extension KeychainLink {
         }
     }
 
-    /// Deletes the store with its marker.
+    /// Deletes all items of the store, its marker included.
     func deleteAll(_ access: StoreAccess) async throws(TouchstoneError) {
         try await recording(access.item) { () throws(TouchstoneError) in
             try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Which generic passwords are meant: what is nil is not looked at.
+/// A query for generic passwords: attributes that are nil are not compared.
 struct PasswordQuery: Sendable {
     let service: String
-    /// nil for all of the service.
+    /// nil for all items of the service.
     var account: String?
     var group: String?
     /// The attribute `generic`: an item's version, a key's mark, a store's rule.
@@ -15,48 +15,48 @@ struct PasswordQuery: Sendable {
 /// A generic password to add.
 struct NewPassword: Sendable {
     let attributes: PasswordQuery
-    /// Who may read its bytes; nil for this program, from the first unlock on.
+    /// The rule for reading the bytes; nil: this program, after the first unlock.
     let rule: AccessRule?
     let bytes: Data?
 }
 
-/// What is known of a generic password without its bytes.
+/// A generic password without its bytes.
 struct ListedPassword: Sendable {
     let account: String
     let standing: Standing
 
     enum Standing: Sendable {
         case present
-        /// It can never be opened again, since this time where that is known.
+        /// It can never be opened again; with the time of the invalidation, if known.
         case invalidated(Date?)
     }
 }
 
-/// What a key is used for once.
+/// One operation with a key.
 enum KeyOperation: Sendable {
     /// Signs the SHA-256 of a message.
     case sign(message: Data)
     /// Agrees on a secret with the holder of a public key.
     case agree(DevicePublicKey)
-    /// The same, to open a record or to make a code.
+    /// Agrees on a secret, to open a record or to compute an authentication code.
     case open(DevicePublicKey)
 }
 
 /// A key that was just made.
 struct NewKey: Sendable {
-    /// What brings it back on this device; not secret.
+    /// The representation from which this device restores the key; not secret.
     let representation: Data
-    /// The public key, as X9.63 has it.
+    /// The public key, in X9.63 representation.
     let publicKey: Data
-    /// What protects it.
+    /// The protection of the key.
     let hardware: HardwareLevel
-    /// What its hardware says of it.
+    /// The hardware's attestation of the key.
     let attestation: KeyAttestation?
 }
 
-/// Runs a call about an item that may be absent.
+/// Runs a call on an item that may not exist.
 ///
-/// - Returns: nil where there is none.
+/// - Returns: nil if the item does not exist.
 @discardableResult
 func ifPresent<R: ~Copyable>(_ body: () throws(TouchstoneError) -> R) throws(TouchstoneError) -> R? {
     do throws(TouchstoneError) {
@@ -68,7 +68,7 @@ func ifPresent<R: ~Copyable>(_ body: () throws(TouchstoneError) -> R) throws(Tou
 }
 
 extension KeychainLink {
-    /// Runs a call on a store or a key, and tells those who listen how it ended.
+    /// Runs a call on a store or key, and reports its result to the listeners.
     func recording<R>(
         _ item: String?,
         _ body: () async throws(TouchstoneError) -> R

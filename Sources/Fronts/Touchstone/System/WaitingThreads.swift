@@ -5,14 +5,14 @@ internal import Dispatch
     internal import Threads
 #endif
 
-/// Threads that wait for the keychain and for people, so that none of Swift's pool does.
+/// Threads that block for the keychain and for the user, in place of those of Swift's pool.
 ///
-/// Each stays for a while when its call has ended. There are 64 at most, and further calls wait for one of them: no more than a
-/// few can wait for a person, because the daemon refuses a user's further prompts.
+/// A thread stays for a while after its call. There are at most 64; further calls wait for one of them. Only a few can be
+/// waiting for the user, because the daemon refuses further prompts to the same user.
 final class WaitingThreads: Sendable {
-    /// Those of this process.
+    /// The threads of this process.
     static let shared = WaitingThreads()
-    /// The most threads.
+    /// The maximum number of threads.
     static let most = 64
 
     private typealias Job = @Sendable () -> Void
@@ -29,11 +29,11 @@ final class WaitingThreads: Sendable {
 
     private struct State {
         var idle: [Waiter] = []
-        /// Jobs that no thread has taken; there are none while a thread is idle.
+        /// Jobs without a thread; empty while a thread is idle.
         var pending: [Job] = []
         var threads = 0
 
-        /// Gives a job to an idle thread, or leaves it for the next one that has ended its own.
+        /// Hands a job to an idle thread, or queues it for the next thread that becomes free.
         mutating func hand(_ job: @escaping Job) {
             if let waiter = idle.popLast() { waiter.hand(job) } else { pending.append(job) }
         }
@@ -43,7 +43,7 @@ final class WaitingThreads: Sendable {
 
     /// Runs `job` on a thread that may block.
     ///
-    /// - Returns: 0, or the `errno` of pthread_create(3) where there is no thread at all; `job` is not called then.
+    /// - Returns: 0, or the `errno` of pthread_create(3) if there is no thread at all; `job` is not called then.
     func run(_ job: @escaping @Sendable () -> Void) -> Int32 {
         let isNew = state.withLock { state in
             guard state.idle.isEmpty, state.threads < Self.most else {
@@ -67,7 +67,7 @@ final class WaitingThreads: Sendable {
         }
     }
 
-    /// Runs one job after the other until none has come for ten seconds.
+    /// Runs jobs until none has arrived for ten seconds.
     private func serve() {
         let waiter = Waiter()
         while true {
@@ -88,7 +88,7 @@ final class WaitingThreads: Sendable {
                     return true
                 }
                 if wasIdle { return }
-                // A job is being handed over.
+                // A job is being handed to this thread.
                 waiter.signal.wait()
             }
             waiter.job.withLock { $0.take() }?()
@@ -96,20 +96,20 @@ final class WaitingThreads: Sendable {
     }
 }
 
-/// Runs something after a time, on a thread of Dispatch's own.
+/// Runs closures after a delay, on a serial dispatch queue.
 enum Timers {
     private static let queue = DispatchQueue(label: "Touchstone.timers")
 
-    /// Plans `body`, which is let go of as soon as it was run or taken back.
+    /// Schedules `body`, which is released once it has run or was cancelled.
     ///
-    /// - Returns: what takes the plan back; the plan holds without it too.
+    /// - Returns: a closure that cancels the timer; the timer stays active even if the closure is not kept.
     static func after(_ time: Duration, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let timer = DispatchSource.makeTimerSource(queue: queue)
         let (seconds, attoseconds) = time.components
         timer.schedule(
             deadline: .now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))
         )
-        // Holds the timer until it is cancelled.
+        // The handler retains the timer until it is cancelled.
         let plan = Plan(timer)
         timer.setEventHandler {
             plan.cancel()

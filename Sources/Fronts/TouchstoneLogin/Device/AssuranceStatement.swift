@@ -2,7 +2,7 @@ internal import Touchstone
 internal import WebAuthnModel
 
 extension Assurance {
-    /// The facts, as they are signed with a login: a member of the client data.
+    /// The facts that are signed with a login, as a member of the client data.
     var statement: JSONValue {
         JSONValue(members: [
             "level": .string("\(level)"),

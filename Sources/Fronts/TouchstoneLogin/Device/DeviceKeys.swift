@@ -5,13 +5,13 @@ internal import Touchstone
 internal import WebAuthnDevice
 internal import WebAuthnModel
 
-/// The keys of this device at one server: those of its credentials, which sign when their user agrees, and the session key
-/// for DPoP, which asks nobody while the keychain is unlocked.
+/// This device's keys for one server: the credential keys, which sign after the user has authenticated, and the session
+/// key for DPoP, which needs no prompt while the keychain is unlocked.
 ///
-/// All calls go to the daemon on a thread of their own.
+/// All calls to the daemon run on a thread of their own.
 struct DeviceKeys: Sendable {
     let keychain: Keychain
-    /// The server's origin, which is the app's too.
+    /// The server's origin, which is also the app's.
     let origin: String
     /// The server's host.
     let host: String
@@ -27,7 +27,7 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// A DPoP proof for one request.
+    /// Makes a DPoP proof for one request.
     func proof(
         by key: Data,
         _ method: String,
@@ -50,14 +50,14 @@ struct DeviceKeys: Sendable {
 
     // MARK: Credentials
 
-    /// A credential that was made and that no server knows yet.
+    /// A new credential that is not registered with a server yet.
     struct Made: Sendable {
         let id: Data
         let credential: Data
         let response: JSONValue
     }
 
-    /// Makes a credential and has the user agree; keeps nothing.
+    /// Makes a credential after the user has consented; stores nothing.
     func register(
         _ options: CreationOptions,
         _ rule: AccessRule,
@@ -83,10 +83,10 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// Has a credential's key sign a challenge, after a prompt; what the use is worth is in what is signed.
+    /// Signs a challenge with a credential's key, after a prompt; the signed data include what the use is worth.
     ///
-    /// - Throws: `TouchstoneError`: `invalidated`, `refused` where the server wants another credential, and those of a
-    ///   prompt.
+    /// - Throws: `TouchstoneError`: `invalidated`, `refused` if the server requests another credential, and the errors
+    ///   of a prompt.
     func assert(
         _ options: RequestOptions,
         by credential: Data,
@@ -107,7 +107,8 @@ struct DeviceKeys: Sendable {
                     asking: fields,
                     cancellation: cancellation
                 ) { factors, isHardware in
-                    // Each assertion has a prompt of its own, whatever the rule says of the token's reads.
+                    // Every assertion has a prompt of its own, even if the rule is reusable for reads of the
+                    // token.
                     assurance = Touchstone.Assurance(
                         ofKeyUnder: rule.reusable(for: .zero),
                         factors,
@@ -121,9 +122,9 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// Whether a credential's key can still be used; shows nothing.
+    /// Whether a credential's key can still be used; shows no prompt.
     ///
-    /// - Throws: `TouchstoneError`: `locked`, and whatever else keeps the daemon from telling.
+    /// - Throws: `TouchstoneError`: `locked`, and other errors that prevent the check.
     func isUsable(_ credential: Data) async throws(TouchstoneError) -> Bool {
         do throws(TouchstoneError) {
             try await keychain.perform(nil) { client, fields, cancellation throws(TouchstoneError) in
@@ -153,7 +154,7 @@ struct DeviceKeys: Sendable {
 
     // MARK: Attestation
 
-    /// What a server's attestation CA is told of this device's chip; nil without a chip.
+    /// The identity of this device's chip, to send to a server's attestation CA; nil without a chip.
     func beginAttestation() async throws(TouchstoneError) -> AttestationEnrolment? {
         try await keychain.perform(.standard) { client, _, _ throws(TouchstoneError) in
             do throws(DeviceError) {
@@ -165,7 +166,7 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// Has the chip read the CA's secret.
+    /// Decrypts the CA's secret with the chip.
     func activate(
         _ enrolment: AttestationEnrolment,
         _ answer: JSONObject
@@ -175,7 +176,8 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// An authenticator for a relying party that the server may speak for: its host, or a domain above it.
+    /// The authenticator for a relying party that the server is allowed to represent: its own host or a
+    /// parent domain.
     ///
     /// - Throws: ``DeviceError/otherRelyingParty(_:)``.
     private func authenticator(
@@ -188,7 +190,7 @@ struct DeviceKeys: Sendable {
     }
 }
 
-/// Runs the device's part of a ceremony; its failure in the words of `Touchstone`.
+/// Runs the device's part of a ceremony and converts its errors to `TouchstoneError`.
 func onDevice<R>(_ body: () throws(DeviceError) -> R) throws(TouchstoneError) -> R {
     do throws(DeviceError) {
         return try body()
@@ -198,7 +200,7 @@ func onDevice<R>(_ body: () throws(DeviceError) -> R) throws(TouchstoneError) ->
 }
 
 extension TouchstoneError {
-    /// What an error of the device's part means.
+    /// The error of `Touchstone` for an error of the device's part.
     init(_ error: DeviceError) {
         switch error {
         case .options(let member): self = .badReply(member)

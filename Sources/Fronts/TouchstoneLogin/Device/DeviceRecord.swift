@@ -2,34 +2,36 @@ internal import Foundation
 internal import Touchstone
 internal import WebAuthnModel
 
-/// What is kept of this device's registration; nothing in it is secret, as both keys are sealed by the daemon.
+/// The stored record of this device's registration; nothing in it is secret, because the daemon seals both
+/// keys.
 struct DeviceRecord: Codable, Sendable, Equatable {
     /// The account's name.
     let user: String
-    /// What the user called the device.
+    /// The user's name for the device.
     let label: String
-    /// The rule of the key, as it is written.
+    /// The rule of the key, in source form.
     let rule: String
     /// The credential's id.
     let id: Data
-    /// The credential, as ``DeviceKeys`` reads it.
+    /// The credential, in the encoding that ``DeviceKeys`` reads.
     let credential: Data
     /// The session key for DPoP.
     let proofKey: Data
 
-    /// The device as an app sees it.
+    /// The device as the public API shows it.
     var device: LoginDevice {
         LoginDevice(id: Base64URL.encode(id), label: label, lastUsed: nil, isThisDevice: true)
     }
 }
 
-/// The credential of a device that was given up here and not yet at the server.
+/// The credential of a device that was deleted here but not yet on the server.
 struct ForgottenDevice: Codable, Sendable, Equatable {
     let user: String
     let id: String
 }
 
-/// What a device keeps for one server: its record, which asks nobody, and the refresh token under the app's rule.
+/// A device's stored data for one server: its record, readable without a prompt, and the refresh token under the
+/// app's rule.
 struct DeviceStore: Sendable {
     private let records: SecretStore
     private let tokens: SecretStore
@@ -47,7 +49,7 @@ struct DeviceStore: Sendable {
 
     // MARK: The record
 
-    /// The record; nil where there is none.
+    /// The record; nil if there is none.
     func find(_ permission: SecretStore.Permission) async throws(TouchstoneError) -> DeviceRecord? {
         do throws(TouchstoneError) {
             return try await records.read(Self.device, as: DeviceRecord.self, with: permission)
@@ -60,7 +62,7 @@ struct DeviceStore: Sendable {
         }
     }
 
-    /// The record, made under the rule that the app has now.
+    /// The record, if its rule is the app's current rule.
     ///
     /// - Throws: `TouchstoneError`: `notFound`, `ruleMismatch`.
     func require(_ permission: SecretStore.Permission) async throws(TouchstoneError) -> DeviceRecord {
@@ -74,21 +76,21 @@ struct DeviceStore: Sendable {
         return record
     }
 
-    /// Keeps a record in the place of any other.
+    /// Stores the record, replacing any other.
     func write(_ record: DeviceRecord) async throws(TouchstoneError) {
         try await records.write(record, for: Self.device)
     }
 
     // MARK: The token
 
-    /// Seals a refresh token in the place of any other, under the rule of now; asks nobody.
+    /// Stores a refresh token under the current rule, replacing any other; shows no prompt.
     func seal(_ token: String) async throws(TouchstoneError) {
-        // A value that is replaced asks for what the rule wants; one that is deleted and added does not.
+        // Replacing a value would need the rule's authentication; deleting it and adding a new one does not.
         try await tokens.deleteAll()
         try await tokens.write(token, for: Self.refresh)
     }
 
-    /// Opens the refresh token, after what the rule demands.
+    /// Reads the refresh token, after the authentication that the rule requires.
     func open(_ prompt: PromptText) async throws(TouchstoneError) -> String {
         try await tokens.read(Self.refresh, with: .prompt(prompt))
     }
@@ -98,13 +100,13 @@ struct DeviceStore: Sendable {
 
     // MARK: The end
 
-    /// Deletes record and token.
+    /// Deletes the record and the token.
     func delete() async throws(TouchstoneError) {
         try await tokens.deleteAll()
         try await records.delete(Self.device)
     }
 
-    /// The credentials that the server is still to be told of.
+    /// The credentials that must still be removed on the server.
     func forgottenDevices() async throws(TouchstoneError) -> [ForgottenDevice] {
         do throws(TouchstoneError) {
             return try await records.read(Self.forgotten, as: [ForgottenDevice].self)
@@ -114,12 +116,12 @@ struct DeviceStore: Sendable {
         }
     }
 
-    /// Notes a credential that the server is to be told of.
+    /// Adds a credential to remove on the server.
     func forget(_ user: String, _ id: String) async throws(TouchstoneError) {
         try await changeForgotten { $0.append(ForgottenDevice(user: user, id: id)) }
     }
 
-    /// Changes which credentials the server is still to be told of; the newest 16 are kept.
+    /// Changes the list of credentials to remove on the server; keeps the newest 16.
     func changeForgotten(
         _ change: (inout [ForgottenDevice]) -> Void
     ) async throws(TouchstoneError) {

@@ -4,18 +4,18 @@ internal import SecretMemory
 internal import Touchstone
 internal import WebAuthnModel
 
-/// One server as its API has it: JSON there and back, proofs of the session key where a session begins, errors by their codes.
+/// The HTTP API of one server: JSON requests and replies, DPoP proofs where a session begins, error codes.
 ///
-/// What it remembers is the server's last DPoP nonce, and what the server must not send twice.
+/// Its state is the server's last DPoP nonce, and the values that the server must not send twice.
 final class LoginServer: Sendable {
-    /// What is sent.
+    /// The content of a request.
     enum Body {
         case none
         case json(JSONValue)
         case form([(name: String, value: String)])
     }
 
-    /// The server's address without a slash at its end, as proofs name it.
+    /// The server's address without a trailing slash, as in proofs.
     let base: String
     /// Scheme, host and port: the origin of ceremonies.
     let origin: String
@@ -23,9 +23,9 @@ final class LoginServer: Sendable {
     private let url: URL
     private let transport: any LoginTransport
     private let nonce = Guarded<String?>(nil)
-    /// For all servers of this process.
+    /// Shared by all servers of this process.
     private static let seen = Guarded(SeenValues())
-    /// How long a response may take.
+    /// The time limit for a response.
     private let patience: Duration
 
     init(_ url: URL, _ transport: any LoginTransport, patience: Duration) {
@@ -41,17 +41,17 @@ final class LoginServer: Sendable {
         origin = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)\(port)"
     }
 
-    /// Sends a request and reads the members of its answer.
+    /// Sends a request and returns the members of its reply.
     ///
     /// - Parameters:
-    ///   - method: Such as `POST`.
-    ///   - path: From `/v1` on.
-    ///   - body: What is sent.
+    ///   - method: The HTTP method, such as `POST`.
+    ///   - path: The path, starting with `/v1`.
+    ///   - body: The content.
     ///   - access: The session's access token.
-    ///   - prove: Makes a DPoP proof for method, address and nonce; nil for a request without.
-    /// - Returns: the members; none for an answer without content.
-    /// - Throws: `TouchstoneError`: `unreachable`, `timedOut`, `untrustedServer`, `badReply`, `replayed`, and what the
-    ///   server's refusal means.
+    ///   - prove: Makes a DPoP proof for method, address and nonce; nil for a request without one.
+    /// - Returns: the members; empty for a reply without content.
+    /// - Throws: `TouchstoneError`: `unreachable`, `timedOut`, `untrustedServer`, `badReply`, `replayed`, and the
+    ///   errors for the server's error codes.
     func call(
         _ method: String,
         _ path: String,
@@ -72,7 +72,7 @@ final class LoginServer: Sendable {
             )
         }
         headers["Authorization"] = access.map { "Bearer \($0)" }
-        // The server gives a nonce to those who come without, or with an old one (RFC 9449, section 8).
+        // The server sends a nonce in reply to a proof without one or with an old one (RFC 9449, section 8).
         for isLast in [false, true] {
             if let prove {
                 headers["DPoP"] = try await prove(method, base + path, nonce.withLock(\.self))
@@ -91,9 +91,9 @@ final class LoginServer: Sendable {
         throw .badReply("DPoP-Nonce")
     }
 
-    /// Notes something that a server must send once: a challenge, an access token.
+    /// Records a value that a server must send only once: a challenge or an access token.
     ///
-    /// - Throws: `TouchstoneError` with `replayed` the second time.
+    /// - Throws: `TouchstoneError` with `replayed` if the value was recorded before.
     func checkIsNew(_ value: some Sequence<UInt8>, _ what: String) throws(TouchstoneError) {
         let digest = Array(SHA256.hash(data: Data(value)))
         guard Self.seen.withLock({ $0.insert(digest) }) else {
@@ -101,8 +101,8 @@ final class LoginServer: Sendable {
         }
     }
 
-    /// - Throws: `TouchstoneError` with `untrustedServer` for plain HTTP to another machine, `limitExceeded` for what is no
-    ///   address of a server.
+    /// - Throws: `TouchstoneError` with `untrustedServer` for plain HTTP to another machine, `limitExceeded` for an invalid
+    ///   server address.
     private func address(_ path: String) throws(TouchstoneError) -> URL {
         guard let address = URL(string: base + path), !host.isEmpty, url.query() == nil,
             url.fragment() == nil, url.user() == nil, ["http", "https"].contains(url.scheme?.lowercased())
@@ -132,13 +132,13 @@ final class LoginServer: Sendable {
     }
 }
 
-/// The newest 4,096 values that a server may send once.
+/// The newest 4,096 values that a server must send only once.
 private struct SeenValues {
     private static let most = 4096
     private var values: Set<[UInt8]> = []
     private var order: [[UInt8]] = []
 
-    /// - Returns: false for a value that is there already.
+    /// - Returns: false if the value is already contained.
     mutating func insert(_ value: [UInt8]) -> Bool {
         guard values.insert(value).inserted else { return false }
         order.append(value)
@@ -148,7 +148,7 @@ private struct SeenValues {
 }
 
 extension String {
-    /// As the content of a form has it (URL Living Standard, section 5.2), with blanks as `%20`.
+    /// Percent-encoded as form content (URL Living Standard, section 5.2), with blanks as `%20`.
     fileprivate var formEncoded: String {
         utf8.map { byte in
             switch byte {
@@ -161,7 +161,7 @@ extension String {
         }.joined()
     }
 
-    /// Whether it can stand in a header's field: visible ASCII, at most 4,096 characters.
+    /// Whether it is valid in a header field: visible ASCII, at most 4,096 characters.
     var isToken: Bool {
         1...4096 ~= utf8.count && utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }

@@ -1,14 +1,14 @@
 internal import Touchstone
 internal import WebAuthnModel
 
-/// What a server answered in the place of what was asked for (RFC 9457, RFC 6749 section 5.2).
+/// A server's error response (RFC 9457, RFC 6749 section 5.2).
 struct Refusal {
     let status: Int
-    /// Its code; nil for an answer that is not of this API's form, such as a proxy's page.
+    /// The error code; nil for a response that is not from this API, such as a proxy's page.
     let word: String?
     let detail: String?
     let retryAfter: Duration?
-    /// The header `WWW-Authenticate`: what a step-up has to bring (RFC 9470).
+    /// The header `WWW-Authenticate`: what a step-up requires (RFC 9470).
     let challenge: String?
 
     init(_ response: LoginResponse) {
@@ -24,7 +24,7 @@ struct Refusal {
 }
 
 extension TouchstoneError {
-    /// What a refusal means: its code decides, then its status.
+    /// The error for a server's error response: by its code, then by its status.
     init(_ refusal: Refusal) {
         let (code, nextStep) = Self.meaning(of: refusal)
         let isStepUp = code == .stepUpNeeded
@@ -38,14 +38,14 @@ extension TouchstoneError {
         )
     }
 
-    /// Something that every answer of this kind has, and this one has not.
+    /// The error for a reply without a required, valid member.
     static func badReply(_ member: String) -> TouchstoneError {
         TouchstoneError(.badReply, part: "server", details: [member])
     }
 
     private static func meaning(of refusal: Refusal) -> (Code, NextStep?) {
         switch refusal.word {
-        // A session that is over: sign in again.
+        // The session has ended: sign in again.
         case "invalid_token", "invalid_grant": (.refused, .setUpAgain)
         case "authentication_failed": (.refused, .retry)
         case "insufficient_user_authentication": (.stepUpNeeded, nil)
@@ -64,19 +64,19 @@ extension TouchstoneError {
         }
     }
 
-    /// Whether a session is over, as the server says.
+    /// Whether the server reports that the session has ended.
     var isEndOfSession: Bool {
         code == .refused && (cause == "invalid_token" || cause == "invalid_grant")
     }
 }
 
 extension String {
-    /// Whether it is a code as servers name errors.
+    /// Whether it has the form of an error code.
     fileprivate var isErrorWord: Bool {
         1...64 ~= utf8.count && utf8.allSatisfy { $0 == UInt8(ascii: "_") || 0x61...0x7A ~= $0 }
     }
 
-    /// At most 200 characters, without any that could change a log's lines.
+    /// At most 200 characters, without any that could break a log's lines.
     var loggable: String {
         String(String.UnicodeScalarView(unicodeScalars.prefix(200).filter { $0.properties.isLoggable }))
     }

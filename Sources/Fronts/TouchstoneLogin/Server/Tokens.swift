@@ -4,20 +4,20 @@ internal import WebAuthnModel
 /// The tokens of a session, as the server gave them.
 struct Tokens: Sendable {
     let access: String
-    /// When the access token stops to be good, counted here.
+    /// When the access token expires, by the local clock.
     let expires: ContinuousClock.Instant
-    /// Bound to the device's session key: worth nothing elsewhere.
+    /// Bound to the device's session key, so it cannot be used elsewhere.
     let refresh: String
     /// The authentication context, such as `phrh`.
     let context: String
 
-    /// How much sooner than the server an access token is taken for expired.
+    /// How long before its expiry on the server an access token is treated as expired.
     private static let margin: Duration = .seconds(10)
 
-    /// Reads *tokens* of the API.
+    /// Parses the object *tokens* of the API.
     ///
-    /// - Throws: `TouchstoneError`: `badReply` for members that are missing or wrong, and for tokens that are bound to no
-    ///   key; `replayed` for an access token that was handed out before.
+    /// - Throws: `TouchstoneError`: `badReply` for missing or invalid members, and for tokens that are not bound to a
+    ///   key; `replayed` for an access token that was received before.
     init(_ answer: JSONObject, from server: LoginServer) throws(TouchstoneError) {
         guard let access = answer["access_token"]?.string, access.isToken else {
             throw .badReply("access_token")
@@ -39,14 +39,14 @@ struct Tokens: Sendable {
     }
 }
 
-/// A ceremony that a server began.
+/// A ceremony that the server started.
 struct Ceremony: Sendable {
     let id: String
     let publicKey: JSONValue
 
-    /// Reads `{ceremonyId, publicKey, expiresAt}`.
+    /// Parses `{ceremonyId, publicKey, expiresAt}`.
     ///
-    /// - Throws: `TouchstoneError`: `badReply`; `replayed` for a challenge that was used before.
+    /// - Throws: `TouchstoneError`: `badReply`; `replayed` for a challenge that was received before.
     init(_ answer: JSONObject, from server: LoginServer) throws(TouchstoneError) {
         guard let id = answer["ceremonyId"]?.string, id.isToken else { throw .badReply("ceremonyId") }
         guard let publicKey = answer["publicKey"] else { throw .badReply("publicKey") }

@@ -1,33 +1,33 @@
 public import Foundation
 public import Touchstone
 
-/// Takes one request to a server and its response back: all that signing in needs of a network library.
+/// Sends one request to a server and returns its response: the only interface to a network library.
 ///
-/// A transport follows no redirection, keeps no cookie and no cache, and trusts whom the system trusts. It reads at most
-/// ``LoginResponse/longestBody`` bytes. Cancelling the task ends a request at once, which is how a request is kept to its
-/// time: a transport needs no timer of its own.
+/// A transport must not follow redirects, must not use cookies or a cache, and must trust the certificate authorities
+/// that the system trusts. It reads at most ``LoginResponse/longestBody`` bytes. Cancelling the task must end the request
+/// at once; time limits are enforced this way, so a transport needs no timer of its own.
 public protocol LoginTransport: Sendable {
-    /// Sends a request and waits for the whole response, of whatever status.
+    /// Sends a request and waits for the complete response, whatever its status.
     ///
-    /// - Parameter request: What is sent.
-    /// - Returns: what came back.
-    /// - Throws: `TouchstoneError`: `unreachable`, `untrustedServer` where TLS does not hold, `badReply` for what is no
-    ///   response or one too large, `taskCancelled`.
+    /// - Parameter request: The request.
+    /// - Returns: the response.
+    /// - Throws: `TouchstoneError`: `unreachable`, `untrustedServer` for a TLS failure, `badReply` for an invalid or
+    ///   too large response, `taskCancelled`.
     func send(_ request: LoginRequest) async throws(TouchstoneError) -> LoginResponse
 }
 
-/// One request, as a transport sends it.
+/// A request for a transport to send.
 public struct LoginRequest: Sendable {
-    /// Such as `POST`.
+    /// The HTTP method, such as `POST`.
     public let method: String
-    /// Where it goes.
+    /// The address.
     public let url: URL
-    /// The header's fields.
+    /// The header fields.
     public let headers: [String: String]
     /// The content; empty for none.
     public let body: Data
 
-    /// Describes a request.
+    /// Makes a request.
     public init(method: String, url: URL, headers: [String: String] = [:], body: Data = Data()) {
         self.method = method
         self.url = url
@@ -36,19 +36,19 @@ public struct LoginRequest: Sendable {
     }
 }
 
-/// One response, as a transport received it.
+/// A response that a transport received.
 public struct LoginResponse: Sendable, Equatable {
     /// The largest content that is read, in bytes.
     public static let longestBody = 1 << 20
 
     /// The status code.
     public let status: Int
-    /// The header's fields, their names in small letters; several of one name are joined by `, `.
+    /// The header fields with lower-case names; several fields of one name are joined by `, `.
     public let headers: [String: String]
     /// The content.
     public let body: Data
 
-    /// Describes a response; names of fields become small letters.
+    /// Makes a response; converts field names to lower case.
     public init(status: Int, headers: [String: String], body: Data) {
         self.status = status
         self.headers = Dictionary(
@@ -60,12 +60,12 @@ public struct LoginResponse: Sendable, Equatable {
 }
 
 extension LoginTransport {
-    /// Sends a request and waits for the response for a limited time, over all that it is made of.
+    /// Sends a request and waits for the complete response, with a time limit.
     ///
     /// - Parameters:
-    ///   - request: What is sent.
-    ///   - limit: How long the response may take until its last byte.
-    /// - Returns: what came back.
+    ///   - request: The request.
+    ///   - limit: The time limit until the last byte of the response.
+    /// - Returns: the response.
     /// - Throws: `TouchstoneError` as ``send(_:)``, and `timedOut`.
     public func send(
         _ request: LoginRequest,
@@ -100,7 +100,7 @@ extension LoginTransport {
 }
 
 extension TouchstoneError {
-    /// A response whose content is larger than anything that belongs here.
+    /// The error for a response whose content exceeds the limit.
     package static var tooLarge: TouchstoneError {
         TouchstoneError(
             .badReply,

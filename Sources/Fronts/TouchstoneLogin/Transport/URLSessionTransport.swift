@@ -6,22 +6,22 @@ public import Touchstone
     internal import FoundationNetworking
 #endif
 
-/// The transport over Foundation's URLSession.
+/// A transport that uses Foundation's URLSession.
 ///
 /// Trusts the certificate authorities of the system. Copies share their connections. On Linux the variables `https_proxy`, `http_proxy`,
-/// `all_proxy` and `no_proxy` count; plain HTTP, which is for servers of this machine alone, goes through no proxy.
+/// `all_proxy` and `no_proxy` apply; plain HTTP, which is only for servers on this machine, is never sent through a proxy.
 public struct URLSessionTransport: LoginTransport {
     private let session: OwnedSession
 
-    /// A transport with connections of its own.
+    /// Makes a transport with connections of its own.
     public init() { session = OwnedSession() }
 
-    /// Sends a request and waits for the whole response.
+    /// Sends a request and waits for the complete response.
     ///
-    /// - Parameter request: What is sent.
-    /// - Returns: what came back.
-    /// - Throws: `TouchstoneError` as ``LoginTransport/send(_:)`` says, and `untrustedServer` for plain HTTP that the environment
-    ///   sends through a proxy.
+    /// - Parameter request: The request.
+    /// - Returns: the response.
+    /// - Throws: `TouchstoneError` as ``LoginTransport/send(_:)``, and `untrustedServer` if the environment would send plain HTTP
+    ///   through a proxy.
     public func send(_ request: LoginRequest) async throws(TouchstoneError) -> LoginResponse {
         guard !Task.isCancelled else { throw TouchstoneError(.taskCancelled) }
         #if os(Linux)
@@ -36,13 +36,13 @@ public struct URLSessionTransport: LoginTransport {
 }
 
 extension LoginTransport where Self == URLSessionTransport {
-    /// The transport over URLSession, whose connections all who use it share.
+    /// The shared URLSession transport.
     public static var urlSession: URLSessionTransport { shared }
 }
 
 private let shared = URLSessionTransport()
 
-/// A URLSession that ends with its last user.
+/// A URLSession that is invalidated with its last reference.
 private final class OwnedSession: Sendable {
     private let exchanges = Exchanges()
     private let session: URLSession
@@ -54,7 +54,7 @@ private final class OwnedSession: Sendable {
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // The caller counts the time, over all of a request.
+        // The caller enforces the time limit for the whole request.
         configuration.timeoutIntervalForRequest = 3600
         session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
     }
@@ -67,7 +67,7 @@ private final class OwnedSession: Sendable {
             await withCheckedContinuation { continuation in
                 exchanges.begin(task, continuation)
                 task.resume()
-                // Cancelled before it was registered: the session's word of its end met nobody.
+                // The task was cancelled before it was registered, so its completion found no continuation.
                 if Task.isCancelled { exchanges.drop(task) }
             }
         } onCancel: {
@@ -78,7 +78,7 @@ private final class OwnedSession: Sendable {
     }
 }
 
-/// The requests under way, by the numbers of their tasks.
+/// The requests in progress, keyed by task identifier.
 private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<Result<LoginResponse, TouchstoneError>, Never>
@@ -96,7 +96,7 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
     }
 
-    /// Ends the wait for a request that was cancelled.
+    /// Resumes the continuation of a cancelled request.
     func drop(_ task: URLSessionTask) {
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
         exchange?.continuation.resume(returning: .failure(TouchstoneError(.taskCancelled)))
@@ -169,7 +169,7 @@ extension LoginResponse {
 }
 
 extension TouchstoneError {
-    /// What an error of URLSession means.
+    /// The error for an error of URLSession.
     fileprivate init(transport error: any Error) {
         let error = error as NSError
         let code: Code =
@@ -186,7 +186,7 @@ extension TouchstoneError {
             case NSURLErrorTimedOut: .timedOut
             case NSURLErrorCancelled: .taskCancelled
             case NSURLErrorUnknown where error.isAboutTLS: .untrustedServer
-            // On Linux NSURLErrorBadServerResponse is a connection that ended without any byte.
+            // On Linux, NSURLErrorBadServerResponse means that the connection was closed without a response.
             default: .unreachable
             }
         self.init(code, part: "URLSession", cause: "\(error.domain) \(error.code)", nextStep: nil)
@@ -194,7 +194,7 @@ extension TouchstoneError {
 }
 
 extension NSError {
-    /// Whether curl's words are about TLS: on Linux, URLSession has no numbers for that.
+    /// Whether curl's message is about TLS: on Linux, URLSession has no error codes for that.
     fileprivate var isAboutTLS: Bool {
         let words = localizedDescription
         return ["SSL", "TLS", "certificate"].contains { words.contains($0) }
