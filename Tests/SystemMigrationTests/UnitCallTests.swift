@@ -68,7 +68,8 @@ struct UnitCallTests {
 
         try FileManager.default.removeItem(atPath: broken)
         let done = try await run("enable")
-        #expect(done.status == 0 && done.units.map(String.init) == enabled, "\(done)")
+        // The keychain is there already: the broker is not waited for again.
+        #expect(done.status == 0 && done.units == ["--quiet enable --now \(socket)"], "\(done)")
         let back = try await run("disable")
         #expect(back.status == 0, "\(back)")
         #expect(
