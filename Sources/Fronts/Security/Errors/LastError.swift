@@ -2,8 +2,9 @@ public import CoreFoundation
 import Foundation
 package import KeychainModel
 
-/// The error of the last `SecItem` function on this thread; nil if it succeeded. An addition of Touchstone to
-/// Apple's API.
+/// The error of the last `SecItem` function on this thread; nil if it succeeded.
+///
+/// An addition of Touchstone to Apple's API.
 ///
 /// An `OSStatus` hides the cause. This error has the same number, a recovery suggestion
 /// (`NSLocalizedRecoverySuggestionErrorKey`), and under `NSUnderlyingErrorKey` the `LAError` or the driver's
