@@ -1,4 +1,4 @@
-/// What a sensor's object announces, from a sender that was checked.
+/// A signal of a sensor's object, from a verified sender.
 struct DeviceSignal: Hashable, Sendable {
     /// One of the signals of `net.reactivated.Fprint.Device`.
     enum Kind: Hashable, Sendable {
@@ -14,12 +14,12 @@ struct DeviceSignal: Hashable, Sendable {
 
     /// The unique name of fprintd.
     let owner: String
-    /// The sensor's object.
+    /// The path of the sensor's object.
     let path: String
-    /// What it announces.
+    /// The signal and its arguments.
     let kind: Kind
 
-    /// Reads a signal; nil for one that is of no use here or not as its interface says.
+    /// Parses a signal; nil for one that is not needed here or does not match its interface.
     init?(owner: String, path: String, interface: String, member: String, arguments: [BusValue]) {
         self.owner = owner
         self.path = path

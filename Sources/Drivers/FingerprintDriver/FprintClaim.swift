@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// A claim on the sensor; dropping it lets go of the sensor as ``letGo()`` does.
+/// A claim on the sensor; destroying it releases the sensor as ``letGo()`` does.
 ///
-/// A verification that ends with an error has let go already.
+/// A verification that ends with an error has already released it.
 final class FprintClaim: FingerprintClaim {
     private let reader: FprintReader
     private let number: UInt64
@@ -22,24 +22,24 @@ final class FprintClaim: FingerprintClaim {
 
     func letGo() {
         let (reader, number) = (reader, number)
-        // It is on the reader's thread before a claim that is asked for after this.
+        // It is enqueued on the reader's thread before any later claim.
         Task.immediate { await reader.release(number) }
     }
 
     func release() async { await reader.release(number) }
 }
 
-/// What the reader keeps of a claim; lives on the thread of the bus.
+/// The reader's state of a claim; confined to the bus's thread.
 final class ClaimedSensor {
     /// The sensor, of the fprintd that granted the claim.
     let device: FprintDevice
-    /// fprintd's names of the enrolled fingers, sorted: nobody can change them while the sensor is ours.
+    /// fprintd's names of the enrolled fingers, sorted: they cannot change while the sensor is claimed.
     let fingers: [String]
-    /// The verification that runs.
+    /// The running verification.
     var run: VerifyRun?
-    /// The `VerifyStop` that was sent last.
+    /// The latest `VerifyStop`.
     var disarming: BusCall?
-    /// The task that lets go.
+    /// The task that releases the claim.
     var releasing: Task<Void, Never>?
 
     private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -49,12 +49,12 @@ final class ClaimedSensor {
         self.fingers = fingers
     }
 
-    /// Waits until fprintd has answered `VerifyStop`, whatever it says.
+    /// Waits for the reply to `VerifyStop`, even an error.
     nonisolated(nonsending) func untilDisarmed() async {
         _ = try? await disarming?.reply()
     }
 
-    /// The verification ended.
+    /// Records the end of the verification.
     func ended() {
         run = nil
         let waiters = waiters

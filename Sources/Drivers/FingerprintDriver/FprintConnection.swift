@@ -1,34 +1,34 @@
 import Glibc
 import KeychainModel
 
-/// A bus connection that knows who fprintd and logind are, and lets nobody else speak for them.
+/// A bus connection that verifies the owners of fprintd's and logind's names and ignores signals of other senders.
 ///
-/// Lives on the thread of its executor.
+/// Confined to the thread of its executor.
 final class FprintConnection {
-    /// What the connection tells.
+    /// An event of the connection.
     enum Event: Sendable {
-        /// fprintd announced something about a sensor.
+        /// fprintd announced a change of a sensor.
         case device(DeviceSignal)
-        /// Somebody who is not fprintd, logind or the bus sent one of their signals.
+        /// Another sender than fprintd, logind or the bus sent one of their signals.
         case forged
-        /// The owner of fprintd's name with this unique name is gone.
+        /// The owner of fprintd's name with this unique name has disconnected.
         case ownerLost(String)
-        /// fprintd's name has a new owner; it was not checked yet.
+        /// fprintd's name has a new owner, which is not verified yet.
         case ownerAppeared
-        /// The machine is about to sleep; it waits for ``FprintConnection/allowSleep()``, but not for long.
+        /// The machine is about to sleep; it waits for ``FprintConnection/allowSleep()`` for a limited time.
         case suspend
-        /// The machine woke up, or logind is another one.
+        /// The machine woke up, or logind was restarted.
         case logindReady
-        /// The connection is gone.
+        /// The connection was lost.
         case closed
     }
 
     private(set) var bus: Bus?
-    /// The sensors that fprintd had when it was last asked, by path.
+    /// The paths of the sensors that fprintd last reported.
     var sensors: [String] = []
     private var fprintd: TrustedName
     private var logind: TrustedName
-    /// While it is open, the machine does not sleep before we had time to let go of everything.
+    /// The inhibitor: while it is open, the machine waits before it sleeps, so that fingers and keys can be released.
     private var sleepDelay: BusDescriptor?
     private let onEvent: (Event) -> Void
 
@@ -69,7 +69,7 @@ final class FprintConnection {
         }
     }
 
-    /// Drops the connection; fprintd lets go of a claim by itself then.
+    /// Closes the connection; fprintd then releases a claim by itself.
     func close() {
         guard let bus else { return }
         self.bus = nil
@@ -85,41 +85,41 @@ final class FprintConnection {
 
     private func subscribe(_ rule: String) {
         bus?.send(.bus, "AddMatch", [.string(rule)]) { [weak self] reply in
-            // Deaf to fprintd is worse than not connected.
+            // A connection that misses fprintd's signals is worse than none.
             if case .failure = reply { self?.close() }
         }
     }
 
     // MARK: Owners
 
-    /// The unique name of fprintd, started and checked first where that is needed.
+    /// The unique name of fprintd's verified owner; with `activate`, fprintd is started if necessary.
     nonisolated(nonsending) func fprintdOwner(activate: Bool) async throws(FingerprintError) -> String? {
         try await owner(of: \.fprintd, activate: activate)
     }
 
-    /// Learns who logind is, if there is one, and asks it to wait for us before the machine sleeps.
+    /// Verifies logind, if there is one, and takes a delay inhibitor for sleep.
     nonisolated(nonsending) func findLogind() async {
-        // Without logind nobody tells of sleep; a verification then ends when the sensor does.
+        // Without logind sleep is not announced; a verification then ends when the sensor does.
         guard let owner = try? await owner(of: \.logind, activate: false), sleepDelay == nil else { return }
         let manager = Bus.Target(owner, Login1.path, Login1.managerInterface)
         let why: [BusValue] = [
             .string("sleep"), .string("Touchstone"), .string("Lets go of fingers and keys"), .string("delay"),
         ]
-        // Where it is refused, sleep does not wait for us.
+        // If the inhibitor is refused, sleep does not wait for us.
         guard let reply = try? await bus?.call(manager, "Inhibit", why),
             case .descriptor(let delay)? = reply.first, logind.speaks(owner)
         else { return }
         sleepDelay = delay
     }
 
-    /// Lets the machine sleep.
+    /// Releases the inhibitor, so that the machine can sleep.
     func allowSleep() { sleepDelay = nil }
 
     private nonisolated(nonsending) func owner(
         of name: ReferenceWritableKeyPath<FprintConnection, TrustedName>,
         activate: Bool
     ) async throws(FingerprintError) -> String? {
-        // A name that changes hands while it is being checked is checked again.
+        // A name that changes owners during the check is checked again.
         for _ in 1...3 {
             if let owner = self[keyPath: name].owner { return owner }
             let generation = self[keyPath: name].generation

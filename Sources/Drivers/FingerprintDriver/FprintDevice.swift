@@ -1,24 +1,24 @@
 import KeychainModel
 
-/// A sensor of one fprintd; its methods by their own names.
+/// A sensor of one fprintd; the methods have fprintd's own names.
 struct FprintDevice {
-    /// The connection that the calls go over; a claim belongs to it.
+    /// The connection for the calls; a claim belongs to it.
     let bus: Bus
     /// The unique name of fprintd.
     let owner: String
-    /// The sensor's object.
+    /// The path of the sensor's object.
     let path: String
 
     private var target: Bus.Target { Bus.Target(owner, path, Fprint.deviceInterface) }
 
-    /// A sensor that was asked for its ``name()``, its ``listEnrolledFingers(user:)`` and its `scan-type`.
+    /// Pending calls for a sensor's ``name()``, its ``listEnrolledFingers(user:)`` and its `scan-type`.
     struct Inquiry {
         fileprivate let device: FprintDevice
         fileprivate let name: BusCall
         fileprivate let fingers: BusCall
         fileprivate let scanType: BusCall
 
-        /// The sensor with its answers.
+        /// The sensor with the replies.
         nonisolated(nonsending) func choice() async throws(FingerprintError) -> FprintManager.Choice {
             FprintManager.Choice(
                 device: device,
@@ -29,7 +29,7 @@ struct FprintDevice {
         }
     }
 
-    /// Asks for all of it together.
+    /// Sends all three calls at once.
     func inquire(user: String) -> Inquiry {
         Inquiry(
             device: self,
@@ -43,7 +43,7 @@ struct FprintDevice {
         )
     }
 
-    /// `ListEnrolledFingers`, sorted; nothing enrolled is an empty list.
+    /// `ListEnrolledFingers`, sorted; empty if nothing is enrolled.
     nonisolated(nonsending) func listEnrolledFingers(user: String) async throws(FingerprintError) -> [String]
     {
         try await Self.fingers(from: beginListEnrolledFingers(user: user))
@@ -73,8 +73,8 @@ struct FprintDevice {
 
     private func beginName() -> BusCall { bus.begin(properties, "Get", Self.nameArguments) }
 
-    /// Asks for the property `name`, whatever it is; `answered` is called before anything that fprintd sent after its
-    /// answer.
+    /// Queries the property `name` and ignores its value; `answered` is called before any later message of fprintd is
+    /// handled.
     func askName(answered: @escaping () -> Void) {
         bus.send(properties, "Get", Self.nameArguments) { _ in answered() }
     }
@@ -92,7 +92,7 @@ struct FprintDevice {
         return name
     }
 
-    /// The property `scan-type`, which no decision depends on; nil where fprintd does not tell.
+    /// The property `scan-type`, which no decision depends on; nil if fprintd does not report it.
     fileprivate nonisolated(nonsending) static func scanType(from call: BusCall) async -> String? {
         try? await reply(to: call).first?.content?.text
     }
@@ -107,7 +107,7 @@ struct FprintDevice {
         _ = try await Self.reply(to: bus.begin(target, "Release"))
     }
 
-    /// `VerifyStart`; `reply` is called before anything that fprintd sent after its answer.
+    /// `VerifyStart`; `reply` is called before any later message of fprintd is handled.
     func verifyStart(_ finger: String, reply: @escaping (Bus.Reply) -> Void) {
         bus.send(target, "VerifyStart", [.string(finger)], reply: reply)
     }

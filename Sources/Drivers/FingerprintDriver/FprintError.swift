@@ -2,7 +2,7 @@ import Glibc
 package import KeychainModel
 
 extension FingerprintError {
-    /// Gives what the bus reported fprintd's own name; names that nobody expected survive whole.
+    /// Translates a bus error to fprintd's own names; unknown names are kept whole.
     package init(_ error: BusError) {
         switch error {
         case .system(let number):
@@ -26,7 +26,7 @@ extension FingerprintError {
         case "NoReply", "Timeout", "TimedOut": return .noReply
         case "AccessDenied", "InteractiveAuthorizationRequired": return .permissionDenied
         case "Disconnected", "NoServer": return .noBus
-        // The sensor's object is gone: it was unplugged.
+        // The sensor's object is missing: it was unplugged.
         case "UnknownObject", "UnknownInterface", "UnknownMethod": return .noSuchDevice
         case _ where short.hasPrefix("Spawn."): return .serviceUnknown
         default: return Code(rawValue: name)

@@ -1,13 +1,13 @@
 import KeychainModel
 
-/// The manager of one fprintd: which sensors there are, and which one is meant.
+/// The manager object of one fprintd: lists the sensors and chooses one.
 struct FprintManager {
     /// The connection that the calls go over.
     let bus: Bus
     /// The unique name of fprintd.
     let owner: String
 
-    /// A sensor with what is enrolled on it.
+    /// A sensor with its enrolled fingers.
     struct Choice {
         /// The sensor.
         let device: FprintDevice
@@ -15,19 +15,19 @@ struct FprintManager {
         let name: String
         /// fprintd's names of the enrolled fingers, sorted.
         let fingers: [String]
-        /// Its property `scan-type`; nil where it does not tell.
+        /// Its property `scan-type`; nil if fprintd does not report it.
         let scanType: String?
     }
 
-    /// The sensor to use: the only one; of several, the first by name that knows a finger of the user.
+    /// Chooses the sensor: the only one; of several, the first by name with an enrolled finger of the user.
     ///
-    /// `GetDevices` has no order that stays, and `GetDefaultDevice` is its first: it decides only where
-    /// nothing is enrolled anywhere.
+    /// `GetDevices` has no stable order, and `GetDefaultDevice` returns its first: it decides only if nothing is
+    /// enrolled on any sensor.
     ///
     /// - Parameters:
-    ///   - user: whose fingers.
-    ///   - known: the sensors of the last time, which are asked before it is known that they are still these.
-    /// - Returns: the sensor, and all that there are.
+    ///   - user: the owner of the fingers.
+    ///   - known: the sensors of the last call, which are queried before `GetDevices` confirms them.
+    /// - Returns: the chosen sensor, and the paths of all sensors.
     /// - Throws: ``FingerprintError``; `noSuchDevice` without a sensor.
     nonisolated(nonsending) func choose(
         user: String,
@@ -59,7 +59,7 @@ struct FprintManager {
         return choices.first { $0.device.path == standard } ?? choices[0]
     }
 
-    /// More sensors than anybody has.
+    /// More sensors than any real machine has.
     private static let deviceLimit = 16
 
     private func device(_ path: String) -> FprintDevice { FprintDevice(bus: bus, owner: owner, path: path) }

@@ -2,15 +2,15 @@
 package enum Fprint {
     /// The bus name.
     package static let busName = "net.reactivated.Fprint"
-    /// The one manager object.
+    /// The path of the manager object.
     package static let managerPath = "/net/reactivated/Fprint/Manager"
     /// The interface of the manager.
     package static let managerInterface = "net.reactivated.Fprint.Manager"
-    /// What every object of fprintd lies under.
+    /// The common prefix of all object paths of fprintd.
     package static let rootPath = "/net/reactivated/Fprint"
     /// The interface of a sensor.
     package static let deviceInterface = "net.reactivated.Fprint.Device"
-    /// What fprintd's error names begin with.
+    /// The common prefix of fprintd's error names.
     package static let errorPrefix = "net.reactivated.Fprint.Error."
     /// Any finger, for `VerifyStart`.
     package static let anyFinger = "any"
@@ -20,7 +20,7 @@ package enum Fprint {
 package enum Login1 {
     /// The bus name.
     package static let busName = "org.freedesktop.login1"
-    /// The one manager object.
+    /// The path of the manager object.
     package static let path = "/org/freedesktop/login1"
     /// The interface of the manager.
     package static let managerInterface = "org.freedesktop.login1.Manager"

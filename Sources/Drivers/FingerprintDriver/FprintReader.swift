@@ -8,7 +8,7 @@ import SystemFacts
 /// let fingers = try await reader.enrolment().fingers
 /// ```
 ///
-/// Connects on first use, and again after the bus was gone: by itself while anybody hears ``changes()``.
+/// Connects on first use, and again after the bus was lost: automatically while there is a listener of ``changes()``.
 public actor FprintReader: FingerprintReader {
     private let executor = BusExecutor()
     /// The thread that reads the bus.
@@ -28,23 +28,23 @@ public actor FprintReader: FingerprintReader {
     var claims: [UInt64: ClaimedSensor] = [:]
     private var lastNumber: UInt64 = 0
     private var completions: UInt64 = 0
-    /// How often the machine was about to sleep.
+    /// How often the machine announced sleep.
     private var sleeps = 0
     private var listeners: [UInt64: AsyncStream<FingerprintChange>.Continuation] = [:]
-    /// Connects again for the listeners; nil while they hear.
+    /// Reconnects for the listeners; nil while the connection stands.
     private var reconnection: Task<Void, Never>?
 
-    /// Makes a reader; nothing is asked before it is used.
+    /// Creates a reader; nothing is sent before it is used.
     ///
     /// - Parameters:
     ///   - busAddress: the bus that fprintd is on.
-    ///   - user: whose fingers; nil for the user that this process runs as.
-    ///   - templateDirectory: fprintd's state directory, where the templates lie; nil not to look.
-    ///   - templates: who looks at the templates for a process that may not; nil to look in `templateDirectory`.
-    ///   - grade: what is known of the sensor of this name, beside what fprintd tells.
-    ///   - callTimeout: how long fprintd may take to answer; 1 to 3 s were seen while it compares a picture.
-    ///   - onForgedSignal: called for each signal of fprintd's that somebody else sent to us.
-    ///   - onBusLost: called once when there is no bus to hear changes from, until it is back.
+    ///   - user: the owner of the fingers; nil for the user that this process runs as.
+    ///   - templateDirectory: fprintd's state directory with the templates; nil not to read it.
+    ///   - templates: reads the templates for a process that may not; nil to read `templateDirectory`.
+    ///   - grade: the known facts about the sensor of this name, beside what fprintd reports.
+    ///   - callTimeout: how long fprintd may take to reply; 1 to 3 s were measured while it compares an image.
+    ///   - onForgedSignal: called for each of fprintd's signals that another sender sent.
+    ///   - onBusLost: called once per loss of the bus, while there are listeners.
     public init(
         busAddress: BusAddress,
         user: String? = nil,
@@ -66,7 +66,7 @@ public actor FprintReader: FingerprintReader {
 
     // MARK: FingerprintReader
 
-    /// What is enrolled now, on the sensor that ``claim()`` would take.
+    /// The fingers enrolled now on the sensor that ``claim()`` would take.
     public func enrolment() async throws(FingerprintError) -> Enrolment {
         let choice = try await onThread { () async throws(FingerprintError) in try await self.choose() }
         var facts = grade(choice.name)
@@ -80,7 +80,7 @@ public actor FprintReader: FingerprintReader {
         )
     }
 
-    /// Takes the sensor; the claim is bound to the very fprintd that granted it.
+    /// Claims the sensor; the claim is bound to the fprintd process that granted it.
     public func claim() async throws(FingerprintError) -> any FingerprintClaim {
         try await onThread { () async throws(FingerprintError) in try await self.takeSensor() }
     }
@@ -92,7 +92,7 @@ public actor FprintReader: FingerprintReader {
         do throws(FingerprintError) {
             try await device.claim(user: user)
         } catch {
-            // A late yes would keep the sensor from everybody.
+            // If fprintd granted the claim after the timeout, the sensor would stay claimed for good.
             if error.code == .noReply { try? await device.release() }
             throw error
         }
@@ -113,7 +113,7 @@ public actor FprintReader: FingerprintReader {
         return FprintClaim(reader: self, number: number)
     }
 
-    /// Enrolments, moments before sleep, and changes of fprintd, from now on.
+    /// Enrolments, announcements of sleep, and changes of fprintd, from now on.
     public func changes() async -> AsyncStream<FingerprintChange> {
         lastNumber += 1
         let number = lastNumber
@@ -129,13 +129,13 @@ public actor FprintReader: FingerprintReader {
         return stream
     }
 
-    /// Lets the machine sleep, once the sensor is free.
+    /// Releases all claims and then lets the machine sleep.
     public func allowSleep() async {
         for number in claims.keys { await release(number) }
         connection?.allowSleep()
     }
 
-    /// More than a reader that is asleep needs: each element says the same.
+    /// More than a suspended listener needs: repeated elements carry no more information.
     private static let changeLimit = 16
 
     private func forgetListener(_ number: UInt64) {
@@ -151,14 +151,14 @@ public actor FprintReader: FingerprintReader {
 
     // MARK: Listening
 
-    /// Whether changes are heard, after an attempt to connect where that is needed.
+    /// Whether changes are received, after connecting if necessary.
     private func hears() async -> Bool {
         guard let connection = try? connect() else { return false }
         _ = try? await connection.fprintdOwner(activate: false)
         return connection.bus != nil
     }
 
-    /// Tries to connect, less and less often, while anybody listens: sleep would go unheard.
+    /// Tries to reconnect, at growing intervals, while there are listeners: otherwise sleep would go unnoticed.
     private func listenAgain() {
         guard !listeners.isEmpty, reconnection == nil else { return }
         onBusLost()
@@ -175,7 +175,7 @@ public actor FprintReader: FingerprintReader {
         guard await hears() else { return false }
         guard !Task.isCancelled else { return true }
         reconnection = nil
-        // Nobody knows what went unheard.
+        // Changes may have been missed.
         tell(.service)
         return true
     }
@@ -185,7 +185,7 @@ public actor FprintReader: FingerprintReader {
 
     // MARK: Connection
 
-    /// Runs `body` without a change of threads at each reply.
+    /// Runs `body` without a thread switch at each reply.
     func onThread<R>(
         _ body: () async throws(FingerprintError) -> R
     ) async throws(FingerprintError) -> R {
@@ -211,7 +211,7 @@ public actor FprintReader: FingerprintReader {
 
     private func findLogind() async { await connection?.findLogind() }
 
-    /// The sensor that is ours, or the one that would be.
+    /// The claimed sensor, or the one that would be claimed.
     private func choose() async throws(FingerprintError) -> FprintManager.Choice {
         if let claim = claims.values.first(where: { $0.releasing == nil }) {
             return try await claim.device.inquire(user: user).choice()
@@ -219,7 +219,7 @@ public actor FprintReader: FingerprintReader {
         do throws(FingerprintError) {
             return try await chooseOnce()
         } catch let error where error.code == .serviceUnknown {
-            // fprintd leaves when nobody asks for a while; the bus starts it again.
+            // fprintd exits when it is idle; the bus starts it again.
             return try await chooseOnce()
         }
     }
@@ -247,7 +247,7 @@ public actor FprintReader: FingerprintReader {
             tell(.service)
         case .ownerAppeared:
             tell(.service)
-            // So that its enrolments are seen.
+            // Verifies the new owner, so that its enrolment signals are received.
             Task { _ = try? await self.connection?.fprintdOwner(activate: false) }
         case .suspend:
             sleeps += 1

@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// Verifying on a claim, and letting go of it.
+/// Verifying on a claim, and releasing it.
 extension FprintReader {
     func verify(
         _ number: UInt64,
@@ -22,9 +22,9 @@ extension FprintReader {
         } catch {
             claim.ended()
             await release(number)
-            // What we stopped it for says more than what came of it.
+            // Our reason for stopping it is more precise than the error that followed.
             if let abortion = run.abortion { throw abortion }
-            // fprintd knows no word for a sensor that is pulled out; it forgets the sensor.
+            // fprintd has no error for an unplugged sensor; its object disappears.
             if error.code == .unknownError, (try? await claim.device.name()) == nil {
                 throw FingerprintError(.disconnected)
             }
@@ -36,19 +36,19 @@ extension FprintReader {
         _ fingers: [String],
         _ run: VerifyRun
     ) async throws(FingerprintError) -> FingerprintVerdict {
-        // A driver that misses its data says `verify-no-match`: nothing enrolled must not look like that.
+        // A driver without templates reports `verify-no-match`: "nothing enrolled" must not look like that.
         guard !fingers.isEmpty else { throw FingerprintError(.noEnrolledPrints) }
         let first = try await pass(Fprint.anyFinger, run)
         guard first == .noMatch, fingers.count > 1, let compared = run.selectedFinger,
             compared != Fprint.anyFinger
         else { return first }
-        // "any" meant one finger: this sensor cannot identify, and the others have not been asked.
+        // "any" meant one finger: this sensor cannot identify, and the other fingers have not been compared.
         for finger in fingers where finger != compared {
             run.want(finger)
             do throws(FingerprintError) {
                 guard try await pass(finger, run) == .noMatch else { return .match }
             } catch {
-                // Whoever gives up now was refused by one finger already.
+                // A cancellation now comes after one finger already did not match.
                 guard error == FingerprintError(.cancelled) else { throw error }
                 return .noMatch
             }
@@ -56,7 +56,7 @@ extension FprintReader {
         return .noMatch
     }
 
-    /// One `VerifyStart` with its `VerifyStop`, whatever happens in between.
+    /// Runs one `VerifyStart` with its `VerifyStop`, on every path.
     private func pass(_ finger: String, _ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict
     {
         guard !Task.isCancelled else { throw FingerprintError(.cancelled) }
@@ -69,12 +69,12 @@ extension FprintReader {
         guard let claim = claims.values.first(where: { $0.run === run }) else { return try outcome.get() }
         guard !run.isGivenUp else { return try await lastWord(of: run, claim) }
         claim.disarming = run.device.beginVerifyStop()
-        // With a match nobody waits for it but who uses the sensor next.
+        // After a match only the next user of the sensor waits for the reply.
         if outcome != .success(.match) { await claim.untilDisarmed() }
         return try outcome.get()
     }
 
-    /// Stops a verification that the caller gave up, and hears what the sensor judged before it was stopped.
+    /// Stops a verification that the caller cancelled, and returns the verdict reached before the stop.
     private func lastWord(
         of run: VerifyRun,
         _ claim: ClaimedSensor
@@ -90,7 +90,7 @@ extension FprintReader {
         return try run.stopped(failure)
     }
 
-    /// A method of its own: a closure that does not name `self` would run on any thread.
+    /// A separate method: a closure that does not use `self` would run on any thread.
     private func start(_ run: VerifyRun, _ finger: String) async -> VerifyRun.Outcome {
         await run.start(finger)
     }
@@ -105,7 +105,7 @@ extension FprintReader {
     func release(_ number: UInt64) async {
         guard let claim = claims[number] else { return }
         if let releasing = claim.releasing { return await releasing.value }
-        // A task of its own: cancelling the caller must not keep the sensor taken.
+        // A separate task: cancelling the caller must not leave the sensor claimed.
         let releasing = Task { await self.letGo(number) }
         claim.releasing = releasing
         await releasing.value
@@ -119,7 +119,7 @@ extension FprintReader {
         do throws(FingerprintError) {
             try await claim.device.release()
         } catch {
-            // fprintd hangs: it lets go when the connection does.
+            // fprintd hangs: closing the connection releases the claim.
             if error.code == .noReply { connection?.close() }
         }
         claims[number] = nil

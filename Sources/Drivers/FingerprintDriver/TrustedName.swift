@@ -1,15 +1,15 @@
-/// A well-known bus name and the one connection that is believed for it.
+/// A well-known bus name and the one connection that is trusted for it.
 ///
-/// Any local account may send any signal with any interface and path; only the sender is written by the bus.
-/// Unique names are never given twice.
+/// Any local account may send any signal with any interface and path; only the sender is set by the bus. Unique names
+/// are never reused.
 struct TrustedName {
     /// The well-known name.
     let name: String
     /// The user that must own it.
     let ownerUserID: UInt32
-    /// Grows with each change of the owner.
+    /// Incremented with each change of the owner.
     private(set) var generation = 0
-    /// The unique name of the owner that was checked.
+    /// The unique name of the verified owner.
     var owner: String?
 
     private let interfaces: [String]
@@ -21,18 +21,18 @@ struct TrustedName {
         self.interfaces = interfaces
     }
 
-    /// Whether `sender` is the owner that was checked.
+    /// Whether `sender` is the verified owner.
     func speaks(_ sender: String) -> Bool { sender == owner }
 
-    /// Whether `sender` was the owner until just now: late, and no forger.
+    /// Whether `sender` was the previous owner: its signal is late, not forged.
     func isFormer(_ sender: String) -> Bool { sender == former }
 
-    /// The match rules that bring the owner's signals.
+    /// The match rules for the owner's signals.
     func rules(sender: String) -> [String] {
         interfaces.map { "type='signal',sender='\(sender)',interface='\($0)'" }
     }
 
-    /// The name changed hands; returns the match rules that are of no use any more.
+    /// Records a change of the owner; returns the match rules that are no longer needed.
     mutating func lose() -> [String] {
         generation += 1
         guard let owner = owner.take() else { return [] }

@@ -1,22 +1,22 @@
 import KeychainModel
 
-/// One `VerifyStart` until its `VerifyStop`: which signals count, and what they mean.
+/// One pass from `VerifyStart` to `VerifyStop`: which signals count, and what they mean.
 ///
-/// A status counts between the reply to `VerifyStart` and the first final one, and at no other time. That holds also
-/// when the caller gave up: what was judged until then stays judged.
+/// A status counts only between the reply to `VerifyStart` and the first final status. That holds also if the caller
+/// cancels: a verdict reached before it stands.
 struct VerifyPass: ~Copyable {
-    /// What a signal leads to.
+    /// The consequence of a signal.
     enum Step: Equatable {
-        /// Tell it; the sensor stays armed.
+        /// Report the status; the sensor stays armed.
         case status(FingerprintStatus)
-        /// The end: disarm.
+        /// The pass is over: disarm the sensor.
         case end(Result<FingerprintVerdict, FingerprintError>)
     }
 
     private enum State {
         case starting
         case armed
-        /// The caller gave up: `VerifyStop` is on its way, behind another call.
+        /// The caller cancelled: `VerifyStop` is sent, behind another call.
         case stopping(Stopping)
         case ended
     }
@@ -26,13 +26,13 @@ struct VerifyPass: ~Copyable {
         var isStarted: Bool
         /// fprintd answered the call before `VerifyStop`.
         var isFenced = false
-        /// What it said before that.
+        /// fprintd's verdict before that.
         var lastWord: Result<FingerprintVerdict, FingerprintError>?
     }
 
     private var state = State.starting
 
-    /// The finger that fprintd compares with: `any` from a sensor that identifies; nil before it is told.
+    /// The finger that fprintd compares with: `any` for a sensor that identifies; nil until it is announced.
     private(set) var selectedFinger: String?
 
     /// fprintd answered `VerifyStart`.
@@ -46,7 +46,7 @@ struct VerifyPass: ~Copyable {
         }
     }
 
-    /// The caller gave up; what fprintd announced before it heard of that counts.
+    /// The caller cancelled; what fprintd announced before it learnt of that counts.
     mutating func stop() {
         switch state {
         case .starting: state = .stopping(Stopping(isStarted: false))
@@ -55,32 +55,34 @@ struct VerifyPass: ~Copyable {
         }
     }
 
-    /// fprintd answered the call that was sent before `VerifyStop`: a verdict from here on is what a cancelled
-    /// verification ends with, `verify-no-match` whoever touched the sensor.
+    /// fprintd answered the call that was sent before `VerifyStop`.
+    ///
+    /// A verdict from here on is only the end of a cancelled verification: `verify-no-match`, whichever finger
+    /// touched the sensor.
     mutating func fenced() {
         guard case .stopping(var stopping) = state else { return }
         stopping.isFenced = true
         state = .stopping(stopping)
     }
 
-    /// What was judged before fprintd heard that the caller gave up; nil when nothing was.
+    /// The verdict before fprintd learnt of the cancellation; nil if there was none.
     var lastWord: Result<FingerprintVerdict, FingerprintError>? {
         guard case .stopping(let stopping) = state else { return nil }
         return stopping.lastWord
     }
 
-    /// Whether the sensor was armed before the caller gave up.
+    /// Whether the sensor was armed before the caller cancelled.
     var wasArmed: Bool {
         guard case .stopping(let stopping) = state else { return true }
         return stopping.isStarted
     }
 
-    /// Whatever comes now is too late: `VerifyStop` follows.
+    /// Ends the pass: later signals are too late, `VerifyStop` follows.
     mutating func end() { state = .ended }
 
-    /// fprintd announced something about our sensor.
+    /// Handles a signal of the claimed sensor.
     mutating func receive(_ signal: DeviceSignal.Kind) -> Step? {
-        // It may follow the status, and even then it tells what kind of sensor this is.
+        // It may follow the status, and even then it tells the kind of the sensor.
         if case .verifyFingerSelected(let finger) = signal {
             selectedFinger = finger
             return nil
@@ -113,7 +115,7 @@ struct VerifyPass: ~Copyable {
         case "verify-no-match": .end(.success(.noMatch))
         case "verify-disconnected": .end(.failure(FingerprintError(.disconnected)))
         case "verify-unknown-error": .end(.failure(FingerprintError(.unknownError)))
-        // The four kinds of poor picture, and those that a later fprintd may add.
+        // The four statuses for a poor image, and any that a later fprintd may add.
         default:
             done ? .end(.failure(FingerprintError(.init(rawValue: result)))) : .status(.retry(result))
         }

@@ -1,18 +1,18 @@
 import KeychainModel
 
-/// A verification of ours while it runs: who is listened to, and who waits for its end.
+/// A running verification: its signals, its status callback, and the caller that waits for its end.
 final class VerifyRun {
     /// How a pass ended.
     typealias Outcome = Result<FingerprintVerdict, FingerprintError>
 
     /// The sensor.
     let device: FprintDevice
-    /// The finger that fprintd chose in the pass that ran last.
+    /// The finger that fprintd chose in the latest pass.
     var selectedFinger: String? { pass.selectedFinger }
 
     private let status: @Sendable (FingerprintStatus) -> Void
     private var pass = VerifyPass()
-    /// Ends this pass and all that would follow.
+    /// Ends this pass and prevents further ones.
     private(set) var abortion: FingerprintError?
     private var outcome: Outcome?
     private var isAnswered = false
@@ -23,7 +23,7 @@ final class VerifyRun {
         self.status = status
     }
 
-    /// Sends `VerifyStart` and waits for the end of the pass; the sensor may still be armed then.
+    /// Sends `VerifyStart` and waits for the end of the pass; the sensor may still be armed afterwards.
     nonisolated(nonsending) func start(_ finger: String) async -> Outcome {
         if let abortion { return .failure(abortion) }
         pass = VerifyPass()
@@ -49,7 +49,7 @@ final class VerifyRun {
         resume()
     }
 
-    /// A signal of our sensor, from the fprintd that we claimed it from.
+    /// Handles a signal of the claimed sensor from the fprintd that granted the claim.
     func receive(_ signal: DeviceSignal.Kind) {
         switch pass.receive(signal) {
         case .status(let event)?: status(event)
@@ -58,9 +58,9 @@ final class VerifyRun {
         }
     }
 
-    /// Ends the verification for a reason of ours.
+    /// Ends the verification for a reason of this process.
     ///
-    /// One that the caller gave up is listened to until it is stopped: see ``stop()``.
+    /// A verification that the caller cancelled still receives signals until it is stopped: see ``stopped(_:)``.
     func abort(_ error: FingerprintError) {
         if abortion == nil { abortion = error }
         guard error == FingerprintError(.cancelled), outcome == nil else { return end(.failure(error)) }
@@ -69,27 +69,27 @@ final class VerifyRun {
         resume()
     }
 
-    /// Whether the caller gave up before there was a verdict.
+    /// Whether the caller cancelled before there was a verdict.
     var isGivenUp: Bool { outcome == .failure(FingerprintError(.cancelled)) }
 
-    /// Sends `VerifyStop` behind a call of no effect: what fprintd announces before it answers that one was judged
-    /// before it could know that the caller gave up.
+    /// Sends `VerifyStop` after a call without effect: a verdict that fprintd announces before it answers that call
+    /// was reached before it could know of the cancellation.
     func beginStop() -> BusCall {
         device.askName { [self] in pass.fenced() }
         return device.beginVerifyStop()
     }
 
-    /// fprintd answered `VerifyStop`, or did not.
+    /// Handles the reply to `VerifyStop`, or its absence.
     ///
-    /// - Returns: the verdict on the touch that came before.
-    /// - Throws: `cancelled` when the sensor was stopped before it judged anything; any other error says that nobody
-    ///   knows what it judged.
+    /// - Returns: the verdict on the touch before it.
+    /// - Throws: `cancelled` if the sensor was stopped before it judged anything; after any other error the verdict
+    ///   is unknown.
     func stopped(_ failure: FingerprintError?) throws(FingerprintError) -> FingerprintVerdict {
         let (lastWord, wasArmed) = (pass.lastWord, pass.wasArmed)
         pass.end()
         do throws(FingerprintError) {
             if let lastWord { return try lastWord.get() }
-            // A sensor that was never armed cannot be stopped.
+            // A sensor that was never armed cannot be stopped: its error does not matter.
             if let failure, wasArmed { throw failure }
             throw FingerprintError(.cancelled)
         } catch {
@@ -104,12 +104,12 @@ final class VerifyRun {
         resume()
     }
 
-    /// `VerifyStop` must not overtake the answer to `VerifyStart`: the sensor would stay armed.
+    /// `VerifyStop` must not overtake the reply to `VerifyStart`: the sensor would stay armed.
     private func resume() {
         guard isAnswered, let outcome else { return }
         waiter.take()?.resume(returning: outcome)
     }
 
-    /// Says which finger is wanted next, or now.
+    /// Reports which finger is wanted next.
     func want(_ finger: String) { status(.finger(finger)) }
 }

@@ -1,12 +1,13 @@
 import CBOR
 
-/// What the broker answers: a CBOR map of what it can tell for sure, and the reason for each thing that it cannot.
+/// The broker's reply: a CBOR map of the facts it verified, and the reason for each one it could not.
 package struct BrokerReply: Sendable, Equatable {
-    /// A name of the map; each is told once at most.
+    /// A key of the map; each occurs at most once.
     package enum Field: String, Sendable, CaseIterable {
         /// The path of the program in the machine's own mount namespace: text.
         ///
-        /// A reply that tells it comes with a descriptor, which reads empty once the process runs another program.
+        /// A reply with a path comes with a descriptor, which reads empty once the process has executed another
+        /// program.
         case path
         /// The device of the program's file, as `st_dev`.
         case device
@@ -16,78 +17,79 @@ package struct BrokerReply: Sendable, Equatable {
         case owner
         /// Its kind and mode, as `st_mode`.
         case mode
-        /// Whether it has no name any more: 0 or 1.
+        /// Whether the file has been deleted: 0 or 1.
         case deleted
         /// When the process started, in clock ticks since boot.
         case start
         /// The device of its controlling terminal; 0 for none.
         case terminal
-        /// The number of its session's leader.
+        /// The pid of its session's leader.
         case session
-        /// When that one started, in clock ticks since boot.
+        /// When the session's leader started, in clock ticks since boot.
         case sessionStart
-        /// The process that traces one of its threads; 0 for none.
+        /// The process that traces one of its threads (ptrace); 0 for none.
         case tracer
         /// Whether it is in the machine's own mount and user namespaces: 0 or 1.
         case namespaces
-        /// The application that `.flatpak-info` in its root names, which its user could write as well: a hint, no name.
+        /// The application that `.flatpak-info` in its root names; its user could write that file, so it is only a
+        /// hint.
         case flatpak
         /// SHA-256 over the enrolled templates: bytes.
         case digest
-        /// How many files of templates there are.
+        /// The number of template files.
         case count
-        /// Why nothing is told at all: text.
+        /// Why the whole request was refused: text.
         case refused
     }
 
-    /// What is told of a field.
+    /// The value of a field.
     package enum Value: Sendable, Equatable {
         case number(UInt64)
         case text(String)
         case bytes([UInt8])
-        /// It cannot be told for sure; why.
+        /// The fact could not be verified, with the reason.
         case untold(String)
     }
 
-    /// What is told.
+    /// The fields of the reply.
     package private(set) var values: [Field: Value] = [:]
 
-    /// Tells nothing yet.
+    /// Creates an empty reply.
     package init() {}
 
-    /// Why a process that is no user's daemon is told nothing, whatever it asks.
+    /// The refusal for a process that is not a user's daemon, whatever it requests.
     package static let noDaemon = "who asks is not in a unit touchstoned@UID.service"
 
-    /// Tells why nothing is told.
+    /// Creates a refusal with its reason.
     package init(refused reason: String) { values[.refused] = .text(reason) }
 
-    /// Tells something.
+    /// The value of a field; nil if it is absent.
     package subscript(_ field: Field) -> Value? {
         get { values[field] }
         set { values[field] = newValue }
     }
 
-    /// A number that is told.
+    /// The number in a field; nil for another value.
     package func number(_ field: Field) -> UInt64? {
         guard case .number(let number)? = values[field] else { return nil }
         return number
     }
 
-    /// A text that is told.
+    /// The text in a field; nil for another value.
     package func text(_ field: Field) -> String? {
         guard case .text(let text)? = values[field] else { return nil }
         return text
     }
 
-    /// Bytes that are told.
+    /// The bytes in a field; nil for another value.
     package func bytes(_ field: Field) -> [UInt8]? {
         guard case .bytes(let octets)? = values[field] else { return nil }
         return octets
     }
 
-    /// The packet.
+    /// The encoded packet.
     package var packet: [UInt8] {
-        // The order of the deterministic form: shorter names first.
+        // The key order of the deterministic form: shorter names first.
         let fields = values.sorted { one, other in
             let (one, other) = (Array(one.key.rawValue.utf8), Array(other.key.rawValue.utf8))
             return one.count == other.count
@@ -109,7 +111,7 @@ package struct BrokerReply: Sendable, Equatable {
         return writer.finish()
     }
 
-    /// Reads a packet; nil for what is no reply.
+    /// Decodes a packet; nil if it is not a valid reply.
     package init?(packet: [UInt8]) {
         do throws(CBORError) {
             values = try CBORReader.read(packet, limits: BrokerRequest.limits) { reader throws(CBORError) in

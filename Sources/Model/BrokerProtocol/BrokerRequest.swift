@@ -1,20 +1,20 @@
 package import CBOR
 
-/// What the daemon asks the broker: one CBOR map, one packet.
+/// A request of the daemon to the broker: one CBOR map in one packet.
 package enum BrokerRequest: Sendable, Equatable {
-    /// Who the process is whose pidfd comes with the packet.
+    /// Identify the process whose pidfd comes with the packet.
     case identify
-    /// A digest of the fingers that are enrolled for a user.
+    /// Compute a digest of the fingers enrolled for a user.
     case enrolment(uid: UInt32)
 
     /// The broker's socket.
     package static let socket = "/run/touchstone-broker/socket"
-    /// What either side reads: no packet is longer.
+    /// The longest packet that either side reads.
     package static let longest = 4096
-    /// What either side reads.
+    /// The CBOR limits of either side.
     package static let limits = CBORLimits(depth: 2, octets: longest, allowsFloats: false)
 
-    /// The packet.
+    /// The encoded packet.
     package var packet: [UInt8] {
         var writer = CBORWriter([UInt8]())
         switch self {
@@ -32,7 +32,7 @@ package enum BrokerRequest: Sendable, Equatable {
         return writer.finish()
     }
 
-    /// Reads a packet; nil for what is no request.
+    /// Decodes a packet; nil if it is not a valid request.
     package init?(packet: [UInt8]) {
         do throws(CBORError) {
             self = try CBORReader.read(packet, limits: Self.limits) { reader throws(CBORError) in

@@ -1,12 +1,12 @@
-/// How strong the protection of a keybag is, weakest first; it goes down only with a logged event.
+/// How strong the protection of a keybag is, weakest first; a decrease is always logged.
 public enum Assurance: Int, Comparable, Sendable, CaseIterable {
-    /// A part of it is a test part: simulator, private bus, reduced key derivation.
+    /// A component is for tests: a simulator, a private bus, or a reduced key derivation.
     case test = 0
-    /// Keys are as safe as a file of this user and the passcode.
+    /// Keys are protected by a file of this user and the passcode.
     case softwareUser = 1
     /// Keys are in a file of the daemon's own account.
     case softwareSystem = 2
-    /// A TPM holds the device key, but its lockout can be reset by anyone.
+    /// A TPM holds the device key, but any program may reset its lockout.
     case tpmWeak = 3
     /// A TPM holds the device key and limits guesses.
     case tpm = 4

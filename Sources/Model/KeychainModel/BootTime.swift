@@ -1,27 +1,27 @@
 import Glibc
 
-/// A moment on the clock that runs since the machine started, also while it sleeps.
+/// A point in time on the clock that runs since boot, even while the machine sleeps.
 ///
-/// Setting the wall clock does not move it; a restart is seen by another ``bootID``.
+/// Setting the wall clock does not change it; a restart shows in a different ``bootID``.
 public struct BootTime: Hashable, Sendable {
-    /// `/proc/sys/kernel/random/boot_id`, or another name of this run of the machine.
+    /// `/proc/sys/kernel/random/boot_id`, or another identifier of this boot.
     public let bootID: String
     /// `CLOCK_BOOTTIME` in nanoseconds.
     public let nanoseconds: Int64
 
-    /// Names a moment of one run of the machine.
+    /// Describes a point in time of one boot.
     public init(bootID: String, nanoseconds: Int64) {
         self.bootID = bootID
         self.nanoseconds = nanoseconds
     }
 
-    /// The time from `earlier` to this moment; nil when the machine was restarted in between.
+    /// The time elapsed since `earlier`; nil if the machine was restarted in between.
     public func since(_ earlier: BootTime) -> Duration? {
         guard bootID == earlier.bootID else { return nil }
         return .nanoseconds(nanoseconds - earlier.nanoseconds)
     }
 
-    /// The moment `duration` later.
+    /// The point in time `duration` later.
     public func advanced(by duration: Duration) -> BootTime {
         let (seconds, attoseconds) = duration.components
         return BootTime(
@@ -31,9 +31,9 @@ public struct BootTime: Hashable, Sendable {
     }
 }
 
-/// Tells the time since boot; tests pass one that they move by hand.
+/// A clock of the time since boot; tests use one that they advance themselves.
 public protocol BootClock: Sendable {
-    /// The present moment.
+    /// The current time.
     func now() -> BootTime
 }
 
@@ -46,7 +46,7 @@ public struct SystemBootClock: BootClock {
         bootID = Self.readBootID()
     }
 
-    /// The present moment.
+    /// The current time.
     public func now() -> BootTime {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)

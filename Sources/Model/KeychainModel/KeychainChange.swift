@@ -1,4 +1,4 @@
-/// Something changed that every program of the user may know of: no secret, no name of an item, no other program.
+/// A change that every program of the user may learn of: without secrets, item names or other programs' names.
 public struct KeychainChange: Sendable, Hashable {
     /// What changed.
     public enum Kind: UInt8, Sendable, CaseIterable {
@@ -8,19 +8,19 @@ public struct KeychainChange: Sendable, Hashable {
         case unlocked = 2
         /// The keychain was locked.
         case locked = 3
-        /// The enrolled fingers are others.
+        /// The enrolled fingers changed.
         case enrolment = 4
-        /// A sensor came or went, or its fingerprint service did.
+        /// A sensor or its fingerprint service appeared or disappeared.
         case sensor = 5
-        /// Fingers, or passcodes for a while, count for nothing.
+        /// Fingers are locked out, or passcodes for a while.
         case lockout = 6
-        /// They count again.
+        /// Fingers and passcodes are accepted again.
         case lockoutEnd = 7
-        /// Items of former fingers are gone for good.
+        /// Items of formerly enrolled fingers are lost for good.
         case invalidated = 8
-        /// The keychain is protected less than before.
+        /// The keychain's assurance decreased.
         case assurance = 9
-        /// Something stored is not authentic, or older than it was.
+        /// Stored data is not authentic, or was replaced by an older copy.
         case tampering = 10
     }
 

@@ -4,16 +4,16 @@ public import SecretMemory
 ///
 /// Only ``status`` takes part in `==`.
 public struct KeychainError: Error, Sendable {
-    /// What the caller may act on.
+    /// The status to act on.
     public let status: Status
-    /// The authentication error underneath, where the operation needed the user.
+    /// The underlying authentication error, if the operation needed the user.
     public let authentication: AuthenticationError?
-    /// What the driver reported, for example `sqlite 13` (`SQLITE_FULL`).
+    /// The driver's error, for example `sqlite 13` (`SQLITE_FULL`).
     public let cause: DriverCause?
-    /// What the user can do about it.
+    /// What the user can do.
     public let remedy: Remedy?
 
-    /// Creates an error from a status and, where known, its cause and what can be done.
+    /// Creates an error from a status and, if known, its cause and remedy.
     public init(
         _ status: Status,
         authentication: AuthenticationError? = nil,
@@ -26,7 +26,7 @@ public struct KeychainError: Error, Sendable {
         self.remedy = remedy ?? authentication?.remedy
     }
 
-    /// Turns an authentication error into the status Apple gives for it (`ConformanceTests/StatusTests.swift`).
+    /// Translates an authentication error to Apple's status for it (`ConformanceTests/StatusTests.swift`).
     public init(_ error: AuthenticationError) {
         let status: Status =
             switch error.code {
@@ -55,9 +55,9 @@ extension KeychainError: Equatable {
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.status == rhs.status }
 }
 
-/// The error that a driver or library gave, kept for the log; never holds a secret.
+/// The error of a driver or library, kept for the log; never contains a secret.
 public struct DriverCause: Error, Hashable, Sendable {
-    /// Who reported it: `fprintd`, `sqlite`, `assuan`, `system` (errno), `keybag`, `touchstone`.
+    /// The source: `fprintd`, `sqlite`, `assuan`, `system` (errno), `keybag`, `touchstone`.
     public let domain: String
     /// The driver's own code or name, for example `net.reactivated.Fprint.Error.NoSuchDevice`.
     public let code: String
@@ -68,13 +68,13 @@ public struct DriverCause: Error, Hashable, Sendable {
         self.code = code
     }
 
-    /// The item was there and its key was destroyed when the enrolled fingers changed.
+    /// The item existed, but its key was destroyed when the enrolled fingers changed.
     public static let invalidated = DriverCause(.invalidated)
-    /// Something was to be bound to the enrolled fingers, and the keychain knows of none.
+    /// An item has to be bound to the enrolled fingers, but the keychain has seen none.
     public static let noCurrentSet = DriverCause(.noCurrentSet)
-    /// The broker does not answer a daemon of another account.
+    /// The broker does not reply to the daemon of another account.
     public static let brokerAway = DriverCause(.brokerAway)
-    /// The enrolled fingers are others than before: the passcode is due.
+    /// The enrolled fingers changed: the passcode is needed.
     public static let enrolmentChanged = DriverCause(.enrolmentChanged)
     /// Stored bytes failed their authentication: the item or the keybag is damaged.
     public static let damaged = DriverCause(.damaged)
@@ -82,13 +82,13 @@ public struct DriverCause: Error, Hashable, Sendable {
     public static let locked = DriverCause(.locked)
     /// The keybag was closed by ten wrong passcodes; the recovery code opens it.
     public static let closed = DriverCause(.closed)
-    /// The daemon serves as many connections of this user as it may.
+    /// The daemon has reached its limit of connections of this user.
     public static let tooManyConnections = DriverCause(.tooManyConnections)
     /// There is no keybag yet.
     public static let notSetUp = DriverCause(.notSetUp)
     /// There is a keybag already.
     public static let alreadySetUp = DriverCause(.alreadySetUp)
-    /// What was typed cannot be a recovery code.
+    /// The text typed cannot be a recovery code.
     public static let mistypedRecoveryCode = DriverCause(.mistypedRecoveryCode)
 }
 
@@ -102,7 +102,7 @@ public enum Remedy: Hashable, Sendable {
     case enrolFinger
     /// Wait this many seconds, then try again.
     case wait(seconds: Int64)
-    /// Set a passcode: make the keybag.
+    /// Set a passcode: create the keybag.
     case setPasscode
     /// Unlock the keybag.
     case unlock
@@ -110,6 +110,6 @@ public enum Remedy: Hashable, Sendable {
     case recover
     /// Run from a terminal or a desktop session.
     case provideTerminal
-    /// Have the parts checked, by `touchstone doctor`.
+    /// Run `touchstone doctor` to check the components.
     case check
 }

@@ -1,55 +1,55 @@
-/// The causes that a program acts on or has words for, as they are logged and sent: the domain, ": ", the code.
+/// The causes that programs act on or have texts for, as logged and sent: the domain, ": ", the code.
 ///
-/// What drivers report beside them (fprintd's names, error numbers, SQLite's codes) is a ``DriverCause`` all the same.
-/// `touchstone` has a text and a hint for each.
+/// Other errors of drivers (fprintd's names, error numbers, SQLite's codes) are plain ``DriverCause`` values.
+/// `touchstone` has a text and a hint for each known cause.
 public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     // MARK: Items and keys
 
-    /// The item was there and its key was destroyed when the enrolled fingers changed.
+    /// The item existed, but its key was destroyed when the enrolled fingers changed.
     case invalidated = "touchstone: invalidated"
-    /// Something was to be bound to the enrolled fingers, and the keychain knows of none.
+    /// An item has to be bound to the enrolled fingers, but the keychain has seen none.
     case noCurrentSet = "touchstone: noCurrentSet"
     /// Stored bytes failed their authentication: the item or the keybag is damaged.
     case damaged = "touchstone: damaged"
-    /// No item was found, and the program with the path in ``DriverCause/detail`` has one of that name.
+    /// No item was found, but the program with the path in ``DriverCause/detail`` has one with these attributes.
     case owned = "touchstone: ownedBy"
-    /// A private key was to be made with flags that do not hold `privateKeyUsage`.
+    /// A private key was requested with flags that lack `privateKeyUsage`.
     case withoutKeyUsage = "touchstone: flags without privateKeyUsage"
     /// A private key belongs to another access group.
     case otherGroup = "touchstone: key of another access group"
 
     // MARK: Attempts and prompts
 
-    /// The enrolled fingers are others than before: the passcode is due.
+    /// The enrolled fingers changed: the passcode is needed.
     case enrolmentChanged = "touchstone: enrolmentChanged"
-    /// Nobody answered in time.
+    /// The user did not answer in time.
     case timeout = "touchstone: timeout"
-    /// Too many requests of this user wait for their box.
+    /// Too many requests of this user wait for their prompt.
     case tooManyPrompts = "touchstone: tooManyPrompts"
-    /// Too many boxes of this user ended without success within a minute.
+    /// Too many prompts of this user ended without success within a minute.
     case promptRate = "touchstone: promptRate"
-    /// The user cancelled the program's boxes one after the other: it gets none for a while.
+    /// The user cancelled several prompts of the program in succession: it may show none for a while.
     case callerSilenced = "touchstone: callerSilenced"
     /// The delay after wrong passcodes is still running.
     case passcodeDelayed = "touchstone: passcodeDelayed"
-    /// The passcode is due: too long ago, or the keybag is locked.
+    /// The passcode is needed: it was last entered too long ago, or the keybag is locked.
     case passcodeDue = "touchstone: passcodeDue"
     /// The machine is about to sleep.
     case suspended = "touchstone: suspended"
-    /// The counts of failed attempts could not be read or saved: nothing may be tried.
+    /// The counts of failed attempts could not be read or saved: no attempt is allowed.
     case attemptsUnavailable = "touchstone: attemptsUnavailable"
     /// The new passcode is too weak.
     case weakPasscode = "touchstone: weakPasscode"
-    /// No program draws the box.
+    /// No pinentry program is installed.
     case prompterMissing = "prompt: prompterMissing"
     /// The client runs in the background of its terminal.
     case inBackground = "prompt: inBackground"
-    /// The program that draws the box failed.
+    /// The pinentry program failed.
     case prompterFailed = "prompt: prompterFailed"
-    /// No agent is there that draws the box for a daemon of another account.
+    /// No agent runs that could draw the prompt for a daemon of another account.
     case noAgent = "prompt: noAgent"
-    /// The broker does not answer a daemon of another account: no program is named, and no enrolled set can be told from
-    /// another one; why, is the detail.
+    /// The broker does not reply to the daemon of another account: programs cannot be identified, and enrolled sets
+    /// cannot be compared; the detail is the reason.
     case brokerAway = "broker: away"
 
     // MARK: The keybag
@@ -62,9 +62,9 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case notSetUp = "keybag: notSetUp"
     /// There is a keybag already.
     case alreadySetUp = "keybag: alreadySetUp"
-    /// What was typed is not the recovery code.
+    /// The text typed is not the recovery code.
     case recoveryCode = "keybag: recoveryCode"
-    /// What was typed cannot be a recovery code.
+    /// The text typed cannot be a recovery code.
     case mistypedRecoveryCode = "keybag: recovery code mistyped"
 
     // MARK: The store and exports
@@ -73,88 +73,88 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case rolledBack = "store: older copy"
     /// The log of the last changes is damaged.
     case logDamaged = "store: log damaged"
-    /// The record of all items is damaged.
+    /// The record of which items exist is damaged.
     case setDamaged = "store: set damaged"
-    /// The keychain has the most items that it may; how many, is the detail.
+    /// The keychain has reached its limit of items, which is the detail.
     case storeFull = "store: full"
-    /// A newer version wrote what is stored.
+    /// A newer version wrote the stored data.
     case newerFormat = "store: newer format"
-    /// The export is damaged or not whole.
+    /// The export is damaged or incomplete.
     case exportDamaged = "export: damaged"
-    /// The file is no export.
+    /// The file is not an export.
     case notAnExport = "export: notAnExport"
     /// A newer version made the export.
     case newerExport = "export: newerFormat"
-    /// The parts of the export did not all come to the same daemon.
+    /// The parts of the export did not all reach the same daemon.
     case exportParts = "export: parts"
 
     // MARK: The TPM
 
     /// The keybag belongs to another chip, or the chip was cleared since.
     case otherHardware = "tpm: another TPM"
-    /// The keybag is sealed to hardware, and there is none here.
+    /// The keybag is sealed to hardware that this machine does not have.
     case missingHardware = "tpm: no TPM"
-    /// The hardware is there and does not answer.
+    /// The hardware is present but does not respond.
     case silentHardware = "tpm: no answer"
-    /// What the hardware kept for this keybag was removed from it.
+    /// This keybag's index was removed from the hardware.
     case missingIndex = "tpm: index is gone"
-    /// The hardware takes no passcodes for a while, whoever asks.
+    /// The hardware accepts no passcodes for a while, from any caller.
     case chipLockout = "tpm: lockout"
-    /// The chip's owner demands an authorisation, without which nothing is made or opened in it.
+    /// The chip's owner authorisation is set, and without it nothing can be created or opened in the chip.
     case ownerAuthorizationSet = "tpm: owner authorization is set"
-    /// The chip refuses passcodes of this keybag for good; the recovery code opens it.
+    /// The chip permanently refuses passcodes of this keybag; the recovery code opens it.
     case exhausted = "tpm: passcode attempts exhausted"
 
     // MARK: The client's side
 
     /// The environment names no home directory.
     case noHome = "system: noHome"
-    /// The daemon's program is not where the client looks for it.
+    /// The daemon's program is not at the path where the client expects it.
     case daemonMissing = "touchstone: daemonMissing"
-    /// Others can change the program that `TOUCHSTONE_DAEMON` names; its path is the detail.
+    /// Other users can modify the program that `TOUCHSTONE_DAEMON` names; the detail is its path.
     case daemonUnsafe = "touchstone: daemonUnsafe"
-    /// No daemon runs, and the client was told to start none.
+    /// No daemon runs, and the client is configured not to start one.
     case daemonNotRunning = "touchstone: daemonNotRunning"
-    /// The daemon's program could not be started; why, is the detail.
+    /// The daemon's program could not be started; the detail is the reason.
     case daemonNotStarted = "system: daemonNotStarted"
-    /// A test called outside of its test keychain, and the user's own one is not for tests; what to do, is the detail.
+    /// A test made a call outside its test keychain, and the user's own is not for tests; the detail says what to do.
     case outsideTestKeychain = "touchstone: outsideTestKeychain"
-    /// The daemon was started and does not listen.
+    /// The daemon was started but does not listen.
     case daemonDoesNotListen = "touchstone: daemonDoesNotListen"
-    /// The system's daemon does not answer on its socket; the unit that says why is the detail.
+    /// The system daemon does not respond on its socket; the detail is the unit whose log has the reason.
     case systemDaemonSilent = "touchstone: systemDaemonSilent"
-    /// Only the system's daemon may keep the keychain, and it has no socket for this user; the unit that makes it is the
-    /// detail.
+    /// Only the system daemon may keep the keychain, but it has no socket for this user; the detail is the unit that
+    /// creates it.
     case systemSocketMissing = "touchstone: systemSocketMissing"
-    /// Others than root could have put the socket of the system's daemon where it is; which directory, is the detail.
+    /// Another user than root could have replaced the system daemon's socket; the detail is the directory.
     case systemDirectory = "touchstone: systemDirectory"
-    /// The daemon listens and says nothing.
+    /// The daemon listens but does not respond.
     case daemonSilent = "touchstone: daemonSilent"
-    /// The daemon did not take the client's greeting; what it said, is the detail.
+    /// The daemon rejected the client's greeting; the detail is its reply.
     case daemonRefused = "touchstone: daemonRefused"
-    /// The client's places cannot be told to a daemon that it would start.
+    /// The client's layout cannot be passed to a daemon by environment variables.
     case layoutHasNoVariables = "touchstone: layoutHasNoVariables"
-    /// No socket could be made; why, is the detail.
+    /// No socket could be created; the detail is the reason.
     case socketFailed = "system: socket"
-    /// The daemon's socket could not be connected to; why, is the detail.
+    /// Connecting to the daemon's socket failed; the detail is the reason.
     case connectFailed = "system: connect"
-    /// The system does not say who listens; why, is the detail.
+    /// The listening process cannot be determined; the detail is the reason.
     case peerUnknown = "system: peer"
-    /// The socket's path is longer than the system takes.
+    /// The socket's path is longer than the system allows.
     case socketPathTooLong = "touchstone: socketPathTooLong"
-    /// The socket belongs to another user; who, is the detail.
+    /// The socket belongs to another user, who is the detail.
     case foreignDaemon = "touchstone: foreignDaemon"
-    /// The environment puts the socket where it cannot be; why, is the detail.
+    /// The environment names an impossible place for the socket; the detail is the reason.
     case socketPlace = "touchstone: socketPlace"
-    /// The daemon's directory cannot be used; why, is the detail.
+    /// The daemon's directory cannot be used; the detail is the reason.
     case runtimeDirectory = "touchstone: runtimeDirectory"
-    /// The daemon went away while a request was under way.
+    /// The connection was lost during a request.
     case connectionLost = "touchstone: connectionLost"
-    /// The daemon serves as many connections of this user as it may.
+    /// The daemon has reached its limit of connections of this user.
     case tooManyConnections = "touchstone: tooManyConnections"
-    /// The app's text for the prompt is longer than a box may show.
+    /// The app's prompt text is longer than a prompt may show.
     case promptText = "touchstone: promptText"
-    /// The result needs more locked memory than there is.
+    /// The result needs more locked memory than is available.
     case resultTooLarge = "touchstone: resultTooLarge"
 
     /// Domain and code.
@@ -168,20 +168,20 @@ extension DriverCause {
     /// A known cause.
     ///
     /// - Parameters:
-    ///   - cause: Which.
-    ///   - detail: What is known beside its name, such as the system's error; follows it in the code.
+    ///   - cause: The known cause.
+    ///   - detail: Further information, such as the system's error; appended to the code.
     public init(_ cause: KnownCause, detail: String? = nil) {
         let (domain, code) = cause.parts
         self.init(domain: String(domain), code: code + (detail.map { ": " + $0 } ?? ""))
     }
 
-    /// Which of the known causes it is; nil for all others, which are kept as they came.
+    /// The known cause; nil for all others, which are kept as received.
     public var known: KnownCause? {
         KnownCause(rawValue: domain + ": " + code)
             ?? code.firstIndex(of: ":").flatMap { KnownCause(rawValue: domain + ": " + code[..<$0]) }
     }
 
-    /// What follows a known cause's name; nil where nothing does, and for other causes.
+    /// The detail after a known cause's name; nil if there is none, and for other causes.
     public var detail: String? {
         guard let known else { return nil }
         let rest = code.dropFirst(known.parts.code.count + 2)

@@ -1,19 +1,19 @@
-/// Where a user's keychain lives; client and daemon find each other by it.
+/// The paths of a user's keychain, by which client and daemon find each other.
 ///
-/// `TOUCHSTONE_HOME` moves everything below one directory (tests): `run/`, `data/` and the configuration.
-/// Otherwise the XDG base directories count: the socket in `$XDG_RUNTIME_DIR/touchstone`, the store in
-/// `$XDG_DATA_HOME/touchstone`, the configuration in `$XDG_CONFIG_HOME/touchstone`. Where `XDG_RUNTIME_DIR` is not set,
-/// `/run/user/UID` stands for it if it is there and this user's alone.
+/// `TOUCHSTONE_HOME` moves everything below one directory (tests): `run/`, `data/` and the configuration. Otherwise
+/// the XDG base directories apply: the socket in `$XDG_RUNTIME_DIR/touchstone`, the store in
+/// `$XDG_DATA_HOME/touchstone`, the configuration in `$XDG_CONFIG_HOME/touchstone`. If `XDG_RUNTIME_DIR` is not set,
+/// `/run/user/UID` is used if it exists and only this user may enter it.
 ///
-/// In system mode no environment counts: ``ofSystem(uid:)`` has the places.
+/// In system mode the environment is ignored: see ``ofSystem(uid:)``.
 public struct Layout: Sendable, Equatable {
     /// The directory of the socket, mode 0700; in system mode root's, mode 0755.
     public let runtimeDirectory: String
     /// The directory of keybag and items, mode 0700.
     public let dataDirectory: String
-    /// The daemon's configuration file; need not exist.
+    /// The daemon's configuration file; may be missing.
     public let configurationFile: String
-    /// The file whose lock makes the daemon the only one: beside the socket, in system mode beside the keybag.
+    /// The lock file that ensures a single daemon: beside the socket, in system mode beside the keybag.
     public let lockFile: String
 
     /// The socket that the daemon listens on.
@@ -21,7 +21,7 @@ public struct Layout: Sendable, Equatable {
     /// The longest socket path that `sockaddr_un` holds, without its NUL.
     public static let longestSocketPath = 107
 
-    /// Names the places one by one; the lock is beside the socket.
+    /// Sets the paths one by one; the lock is beside the socket.
     public init(runtimeDirectory: String, dataDirectory: String, configurationFile: String) {
         self.init(
             runtimeDirectory: runtimeDirectory,
@@ -43,10 +43,10 @@ public struct Layout: Sendable, Equatable {
         lockFile = lockDirectory + "/lock"
     }
 
-    /// The places of a user's keychain in system mode, where the daemon runs under an account of its own.
+    /// The paths of a user's keychain in system mode, where the daemon runs under its own account.
     ///
-    /// The service manager makes the socket, in a directory that is root's: nobody else can put another one there. The
-    /// store is the account's alone, and so is the lock in it.
+    /// The service manager creates the socket in root's directory, so that no other user can replace it. Only the
+    /// daemon's account can access the store and the lock in it.
     public static func ofSystem(uid: UInt32) -> Layout {
         let dataDirectory = "/var/lib/touchstone/\(uid)"
         return Layout(
@@ -57,16 +57,16 @@ public struct Layout: Sendable, Equatable {
         )
     }
 
-    /// Finds the places from the environment.
+    /// Derives the paths from the environment.
     ///
-    /// Without any runtime directory the socket lies in the data directory, never in `/tmp`.
-    /// It is nil when there is no absolute home to start from.
-    /// - Parameter variable: looks an environment variable up; empty counts as missing, relative paths too.
+    /// Without any runtime directory the socket is in the data directory, never in `/tmp`. Nil if there is no
+    /// absolute home directory to start from.
+    /// - Parameter variable: looks up an environment variable; empty values and relative paths count as missing.
     public init?(variable: (String) -> String?) {
         self.init(variable: variable, userDirectory: { UserRuntimeDirectory.find() })
     }
 
-    /// ``init(variable:)`` with another place than `/run/user/UID` where `XDG_RUNTIME_DIR` is not set; nil for none.
+    /// ``init(variable:)`` with a replacement for `/run/user/UID` if `XDG_RUNTIME_DIR` is not set; nil for none.
     package init?(variable: (String) -> String?, userDirectory: () -> String?) {
         func path(_ name: String) -> String? {
             guard let value = variable(name), value.hasPrefix("/") else { return nil }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The file that stands for a keychain that was moved: while it is there, no keychain is opened or made in its directory.
+/// The marker file of a moved keychain: while it exists, no keychain is opened or created in its directory.
 ///
-/// `touchstone system enable` leaves it where a user's own daemon would otherwise begin a new, empty keychain.
+/// `touchstone system enable` creates it where a user's own daemon would otherwise create a new, empty keychain.
 package enum MovedKeychain {
     /// The file's name.
     package static let name = "moved"
@@ -10,7 +10,7 @@ package enum MovedKeychain {
     private static let longest = 4096
     private static let domain = "moved"
 
-    /// What the file says: where the keychain went, then what to do.
+    /// The file's content: the keychain's new location, then what to do.
     package static func text(destination: String) -> String {
         """
         \(destination)
@@ -19,9 +19,9 @@ package enum MovedKeychain {
         """
     }
 
-    /// Where the keychain of an open directory went; nil where none was moved.
+    /// The new location of the keychain of an open directory; nil if none was moved.
     ///
-    /// Whatever has the name counts, also what cannot be read: nothing is opened beside it.
+    /// Any file of that name counts, even an unreadable one: nothing is opened beside it.
     package static func destination(in directory: CInt) -> String? {
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let file = unsafe openat(directory, name, flags)
@@ -35,7 +35,7 @@ package enum MovedKeychain {
         return text
     }
 
-    /// Where the keychain of the directory at `path` went; nil where none was moved, or there is no directory.
+    /// The new location of the keychain of the directory at `path`; nil if none was moved, or there is no directory.
     package static func destination(at path: String) -> String? {
         let directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard directory >= 0 else { return nil }
@@ -43,7 +43,7 @@ package enum MovedKeychain {
         return destination(in: directory)
     }
 
-    /// The destination in the cause of an error; nil for another cause.
+    /// The location in the cause of an error; nil for another cause.
     package static func destination(of error: KeychainError) -> String? {
         error.cause?.domain == domain ? error.cause?.code : nil
     }
@@ -56,7 +56,7 @@ package enum MovedKeychain {
 }
 
 extension KeychainError {
-    /// The keychain is not in its directory any more.
+    /// The keychain was moved from its directory.
     package static func moved(to destination: String) -> KeychainError {
         KeychainError(.notAvailable, cause: MovedKeychain.cause(destination), remedy: .check)
     }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Whose keychain a daemon keeps: who may connect to it, whose terminals and fingers count.
+/// The user whose keychain a daemon keeps: whose processes may connect, and whose terminals and fingers count.
 ///
-/// Made once, where a program starts, and passed on. It need not be the user that the process runs as
-/// (``ProcessUser``), whose own the process's files have to be.
+/// Created once at program start and passed on. It may differ from the user that the process runs as
+/// (``ProcessUser``), who must own the process's files.
 package struct Owner: Sendable, Hashable {
-    /// The user's number.
+    /// The user's uid.
     package let uid: UInt32
-    /// The user's name; nil for a number that has none.
+    /// The user's name; nil for a uid without a name.
     package let name: String?
 
-    /// Names a user.
+    /// Describes a user.
     package init(uid: UInt32, name: String?) {
         self.uid = uid
         self.name = name
@@ -22,12 +22,12 @@ package struct Owner: Sendable, Hashable {
         return Owner(uid: uid, name: name(of: uid))
     }
 
-    /// The user of a number; nil where the system knows none.
+    /// The user with a uid; nil if the system knows none.
     package static func user(_ uid: UInt32) -> Owner? {
         name(of: uid).map { Owner(uid: uid, name: $0) }
     }
 
-    /// The user of this name; nil where there is none.
+    /// The user with this name; nil if there is none.
     package static func named(_ name: String) -> Owner? {
         var entry = unsafe passwd()
         var buffer = [CChar](repeating: 0, count: 16 << 10)
@@ -38,7 +38,7 @@ package struct Owner: Sendable, Hashable {
         return unsafe Owner(uid: entry.pw_uid, name: name)
     }
 
-    /// The name of a user; nil for a number that has none.
+    /// The name of a user; nil for a uid without a name.
     package static func name(of uid: UInt32) -> String? {
         var entry = unsafe passwd()
         var buffer = [CChar](repeating: 0, count: 16 << 10)
@@ -50,8 +50,8 @@ package struct Owner: Sendable, Hashable {
     }
 }
 
-/// The user that this process runs as: files and directories that are to be the process's own belong to it.
+/// The user that this process runs as, who must own the process's own files and directories.
 package enum ProcessUser {
-    /// Its number, the effective one.
+    /// The effective uid.
     package static var uid: UInt32 { geteuid() }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Files of the system that are read whole: settings, lists of users, texts of proc(5).
+/// System files that are read as a whole: settings, lists of users, proc(5) files.
 package enum SmallFile {
-    /// All of a file, or a little more than its first `limit` bytes; nil where it cannot be read.
+    /// The whole file, or a little more than its first `limit` bytes; nil if it cannot be read.
     package static func bytes(_ path: String, upTo limit: Int) -> [UInt8]? {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

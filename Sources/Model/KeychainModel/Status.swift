@@ -1,11 +1,11 @@
-/// Apple's `OSStatus` results of the keychain, by their own numbers; unknown numbers survive.
+/// Apple's `OSStatus` results of the keychain, by their own numbers; unknown numbers are kept.
 ///
 /// Source of the numbers: `SecBase.h` of Apple's published Security framework.
 public struct Status: RawRepresentable, Hashable, Sendable {
     /// The number that crosses the wire and the public front.
     public let rawValue: Int32
 
-    /// Accepts any number: a newer daemon may know results that this client does not.
+    /// Accepts any number: a newer daemon may send results that this client does not know.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     /// `errSecSuccess`: no error.
@@ -18,7 +18,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
     public static let io = Status(rawValue: -36)
     /// `errSecParam`: a parameter was wrong.
     public static let param = Status(rawValue: -50)
-    /// `errSecAllocate`: memory could not be had.
+    /// `errSecAllocate`: memory could not be allocated.
     public static let allocate = Status(rawValue: -108)
     /// `errSecUserCanceled`: the user stopped the operation.
     public static let userCanceled = Status(rawValue: -128)
@@ -44,7 +44,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
     public static let noSuchClass = Status(rawValue: -25306)
     /// `errSecInteractionNotAllowed`: a prompt is needed and not allowed, or the item is locked.
     public static let interactionNotAllowed = Status(rawValue: -25308)
-    /// `errSecInteractionRequired`: the user has to be asked first.
+    /// `errSecInteractionRequired`: the user has to be prompted first.
     public static let interactionRequired = Status(rawValue: -25315)
     /// `errSecDecode`: the stored bytes could not be decoded: the item is damaged.
     public static let decode = Status(rawValue: -26275)

@@ -9,17 +9,19 @@ package enum StoreFile: String, CaseIterable, Sendable {
     case itemsSharedMemory = "items.sqlite-shm"
     case itemsJournal = "items.sqlite-journal"
     case importMark = "import"
-    /// Items that are to take the place of the present ones.
+    /// Items that are about to replace the present ones.
     case newItems = "items.sqlite.new"
-    /// A copy of damaged items that is looked through.
+    /// A copy of damaged items for a repair.
     case savedItems = "items.sqlite.saved"
     case repairMark = "repair"
 
-    /// What the daemon's log is called.
+    /// The name of the daemon's log.
     package static let log = "daemon.log"
 
-    /// Whether a file of this name belongs to a keychain: one of these, its log, or what is beside one of them while it
-    /// is replaced or was put aside (`keybag.new`, `items.sqlite.damaged-1-wal`).
+    /// Whether a file of this name belongs to a keychain.
+    ///
+    /// It does if it is one of these, the log, or a version of one that is being replaced or was put aside
+    /// (`keybag.new`, `items.sqlite.damaged-1-wal`).
     package static func isPart(_ name: String) -> Bool {
         (allCases.map(\.rawValue) + [log]).contains { base in
             guard name.hasPrefix(base) else { return false }

@@ -1,4 +1,4 @@
-/// Users and groups, as passwd(5) and group(5) have them: the name services are not in a static program.
+/// Users and groups from passwd(5) and group(5): a static program has no access to the name services.
 package struct UserDatabase: Sendable {
     /// One user.
     package struct User: Sendable, Equatable {
@@ -17,7 +17,7 @@ package struct UserDatabase: Sendable {
     package let users: [User]
     package let groups: [Group]
 
-    /// Reads both files; what cannot be read has nobody.
+    /// Reads both files; one that cannot be read counts as empty.
     package init(users: String = "/etc/passwd", groups: String = "/etc/group") {
         self.users = Self.lines(of: users, fields: 7).compactMap { fields in
             guard let uid = UInt32(fields[2]), let gid = UInt32(fields[3]) else { return nil }
@@ -31,7 +31,7 @@ package struct UserDatabase: Sendable {
 
     private static func lines(of path: String, fields: Int) -> [[String]] {
         guard let octets = SmallFile.bytes(path, upTo: 16 << 20) else { return [] }
-        // Comments in it need not be text.
+        // Comments in the file may be invalid UTF-8.
         let text = String(decoding: octets, as: UTF8.self)
         return text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -39,15 +39,15 @@ package struct UserDatabase: Sendable {
         }
     }
 
-    /// The user of this name, or of this number in digits.
+    /// The user with this name, or with this uid in digits.
     package func user(_ text: String) -> User? {
         users.first { $0.name == text } ?? UInt32(text).flatMap { uid in users.first { $0.uid == uid } }
     }
 
-    /// The group of this name.
+    /// The group with this name.
     package func group(_ name: String) -> Group? { groups.first { $0.name == name } }
 
-    /// All who are in a group, as a member or by their own group.
+    /// All users in a group, as a member or by their primary group.
     package func members(of group: Group) -> [String] {
         Set(group.members + users.filter { $0.gid == group.gid }.map(\.name)).sorted()
     }

@@ -1,21 +1,21 @@
 import Glibc
 
-/// `/run/user/UID`: the directory that a login manager makes for a user's sockets (pam_systemd(8), elogind).
+/// `/run/user/UID`: the directory that a login manager creates for a user's sockets (pam_systemd(8), elogind).
 ///
-/// It counts where `XDG_RUNTIME_DIR` is not set, as under cron, su and sudo, so that a running daemon is found there.
+/// It is used if `XDG_RUNTIME_DIR` is not set, as under cron, su and sudo, so that a running daemon is found there.
 package enum UserRuntimeDirectory {
-    /// Where the directories of all users are.
+    /// The parent of all users' directories.
     package static let root = "/run/user"
 
-    /// Why a directory does not count.
+    /// Why a directory is not used.
     package enum Fault: Error, Equatable {
-        /// It is not there, or cannot be reached.
+        /// It does not exist, or cannot be accessed.
         case missing(errno: Int32)
-        /// A link, or a file.
+        /// It is a link or a file.
         case notADirectory
-        /// Another user's.
+        /// It belongs to another user.
         case foreign(owner: UInt32)
-        /// Others may enter it: its mode is not 700.
+        /// Other users may enter it: its mode is not 700.
         case open(mode: UInt32)
 
         /// One clause without a full stop, about the directory `path`.
@@ -34,7 +34,7 @@ package enum UserRuntimeDirectory {
         "\(root)/\(user)"
     }
 
-    /// Checks a directory: there, no link, this user's own, mode 700.
+    /// Checks that a directory exists, is no link, belongs to this user, and has mode 700.
     package static func check(_ path: String, user: UInt32 = ProcessUser.uid) throws(Fault) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .missing(errno: errno) }
@@ -43,7 +43,7 @@ package enum UserRuntimeDirectory {
         guard status.st_mode & 0o777 == 0o700 else { throw .open(mode: status.st_mode & 0o777) }
     }
 
-    /// The directory's path where it counts.
+    /// The directory's path if it passes the check; nil otherwise.
     package static func find(in root: String = root, user: UInt32 = ProcessUser.uid) -> String? {
         let path = path(in: root, user: user)
         return (try? check(path, user: user)) == nil ? nil : path
@@ -51,25 +51,26 @@ package enum UserRuntimeDirectory {
 }
 
 extension Layout {
-    /// Where the socket is when there is no runtime directory: beside the store.
+    /// The socket's directory if there is no runtime directory: beside the store.
     package var fallbackRuntimeDirectory: String { dataDirectory + "/run" }
 
-    /// Why no daemon of this user can have its socket where this layout says; nil if one can.
+    /// Why a daemon of this user cannot create its socket at this layout's path; nil if it can.
     ///
-    /// After `su`, or `sudo` that keeps the environment, `XDG_RUNTIME_DIR` names another user's directory. Root could make
-    /// its own directory there, and the other user's daemon would refuse it from then on.
+    /// After `su`, or `sudo` that keeps the environment, `XDG_RUNTIME_DIR` names another user's directory. Root could
+    /// create its own directory there, which the other user's daemon would then refuse.
     package func runtimeFault(user: UInt32 = ProcessUser.uid) -> String? {
         guard runtimeDirectory != fallbackRuntimeDirectory else { return nil }
         let parent = Self.parent(of: runtimeDirectory)
         var status = stat()
         guard unsafe stat(parent, &status) == 0 else {
             let number = errno
-            // What can be made is made, as a test's directory is.
+            // A missing directory that can be created is no fault, as for a test's.
             let canMake = unsafe access(Self.parent(of: parent), W_OK) == 0
             guard number != ENOENT || !canMake else { return nil }
             return UserRuntimeDirectory.Fault.missing(errno: number).sentence(about: parent)
         }
-        // Root's own (`/tmp`, in containers) is nobody else's; what is made in it is checked by itself.
+        // A directory of root (`/tmp`, in containers) belongs to no other user; directories created in it are checked
+        // themselves.
         guard status.st_uid != user, status.st_uid != 0 else { return nil }
         return UserRuntimeDirectory.Fault.foreign(owner: status.st_uid).sentence(about: parent)
     }

@@ -1,17 +1,17 @@
 import SecretMemory
 
-/// How far a long look through all items is, told to the person who waits for it.
+/// The progress of a long operation on all items, reported to the waiting user.
 ///
-/// The request that serves the person sets ``current``; the engine notes its steps there. Nothing is told within the
-/// first second, and then four times a second at most.
+/// The user's request sets ``current``; the engine notes its steps there. Nothing is reported within the first
+/// second, and then at most four times a second.
 public final class WorkProgress: Sendable {
-    /// The progress of the task that runs; nil where nobody wants to know.
+    /// The progress of the current task; nil if it is not reported.
     @TaskLocal public static var current: WorkProgress?
 
-    /// Before this, nothing is told.
+    /// Nothing is reported before this time.
     public static let silence = Duration.seconds(1)
     private static let pause = Duration.milliseconds(250)
-    /// How many steps go by between two looks at the clock; a power of two.
+    /// How many steps pass between two readings of the clock; a power of two.
     private static let stepsAtOnce = 16
 
     private struct State {
@@ -23,7 +23,7 @@ public final class WorkProgress: Sendable {
     private let silence: Duration
     private let tell: @Sendable (_ done: Int, _ total: Int) -> Void
 
-    /// Tells of steps by `tell`, on the thread that notes them; it must not wait.
+    /// Reports steps with `tell`, on the thread that notes them; it must not wait.
     public init(
         silence: Duration = WorkProgress.silence,
         _ tell: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
@@ -32,7 +32,7 @@ public final class WorkProgress: Sendable {
         self.tell = tell
     }
 
-    /// Notes that `done` of `total` steps are done.
+    /// Notes that `done` of `total` steps are complete.
     public func note(_ done: Int, of total: Int) {
         let isDue = state.withLock { state in
             defer { state.steps += 1 }

@@ -2,18 +2,18 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// A process that a pidfd pins, looked at by one that may look at any (CAP_SYS_PTRACE).
+/// A process pinned by a pidfd, for a program that may inspect any process (CAP_SYS_PTRACE).
 ///
-/// The kernel says in `/proc/self/fdinfo/FD` which number the pidfd's process has: as long as it says so after a directory
-/// of `/proc` was opened, the directory is of that process, because the number was its all the time.
+/// `/proc/self/fdinfo/FD` states the pid of the pidfd's process: if it still does after a `/proc` directory was
+/// opened, that directory belongs to this process, because it had the pid the whole time.
 package struct PinnedProcess {
-    /// The pidfd, which stays the caller's.
+    /// The pidfd, which the caller still owns.
     private let handle: CInt
-    /// Its number.
+    /// Its pid.
     package let pid: Int32
     package let directory: ProcessDirectory
 
-    /// Nil for a descriptor that is no pidfd, or for a process that has ended.
+    /// Nil for a descriptor that is not a pidfd, or for a process that has ended.
     package init?(handle: CInt) {
         guard let pid = Self.number(of: handle), let directory = ProcessDirectory(pid),
             Self.number(of: handle) == pid
@@ -23,7 +23,7 @@ package struct PinnedProcess {
         self.directory = directory
     }
 
-    /// Whether it has not ended: a pidfd can be read once it has, even where nobody has waited for it.
+    /// Whether it is running: a pidfd becomes readable when its process ends, even before that is reaped.
     package var isRunning: Bool {
         var descriptor = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
         let count = SystemCall.uninterrupted { unsafe poll(&descriptor, 1, 0) }
@@ -37,9 +37,9 @@ package struct PinnedProcess {
     }
 }
 
-/// Files of `/proc`, read whole and with a limit.
+/// Files of `/proc`, read as a whole and with a limit.
 package enum ProcFile {
-    /// The value of a line `NAME:\tVALUE`; nil where there is none.
+    /// The value of a line `NAME:\tVALUE`; nil if there is none.
     package static func line(_ name: String, of path: String, in directory: CInt = AT_FDCWD) -> String? {
         guard let text = text(of: path, in: directory, atMost: 1 << 16) else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
@@ -48,7 +48,7 @@ package enum ProcFile {
         return nil
     }
 
-    /// The text of a file; nil where it cannot be read, is longer or is not UTF-8.
+    /// The text of a file; nil if it cannot be read, is longer or is not UTF-8.
     package static func text(of path: String, in directory: CInt = AT_FDCWD, atMost limit: Int) -> String? {
         let descriptor = unsafe openat(directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }

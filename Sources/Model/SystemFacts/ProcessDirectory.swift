@@ -1,20 +1,20 @@
 public import Glibc
 package import KeychainModel
 
-/// What the kernel tells of a process in `/proc`, held so that its number cannot come to mean another one.
+/// The `/proc` directory of a process, held open so that a reused pid cannot be confused with it.
 ///
-/// Its directory in `/proc` stays that process's: once it has ended, nothing is found there any more.
+/// The directory stays that process's: once it has ended, its files no longer exist.
 public final class ProcessDirectory: Sendable {
-    /// A file, whatever it is called.
+    /// The identity of a file, independent of its name.
     public struct FileIdentity: Equatable, Sendable {
         /// The device that it is on.
         public let device: dev_t
-        /// Its number there.
+        /// Its inode number.
         public let inode: ino_t
 
         /// The file at a path.
         ///
-        /// Relative ones start at `directory`; links in `/proc` are followed.
+        /// Relative paths start at `directory`; links in `/proc` are followed.
         public init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
             var status = stat()
             guard unsafe fstatat(directory, path, &status, follows ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -30,7 +30,7 @@ public final class ProcessDirectory: Sendable {
 
     let directory: CInt
 
-    /// Holds the process of a number; nil when there is none.
+    /// Opens the directory of a pid; nil if there is no such process.
     public init?(_ pid: Int32) {
         directory = unsafe open("/proc/\(pid)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return nil }
@@ -38,19 +38,19 @@ public final class ProcessDirectory: Sendable {
 
     deinit { close(directory) }
 
-    /// The file of the program that it runs now; nil when the kernel does not tell.
+    /// The file of the program that it runs now; nil if the kernel does not reveal it.
     public var programFile: FileIdentity? {
         if let file = FileIdentity("exe", in: directory) { return file }
         // The first thread may have ended before the others (pthread_exit(3) in main).
         return thread().flatMap { FileIdentity("task/\($0)/exe", in: directory) }
     }
 
-    /// The path of the program that it runs now, as it is in this process's own namespaces; nil when that cannot be
-    /// told for sure.
+    /// The path of the program that it runs now, in this process's own namespaces; nil if it cannot be determined
+    /// reliably.
     ///
-    /// What a process in another mount or user namespace calls its program is another's word. Here, the path has to
-    /// lead to the very file that runs: not one that was mounted over it elsewhere, not one of a mount that is gone,
-    /// and not one that was deleted, of which nobody can tell any more where it was.
+    /// A path in another mount or user namespace is chosen by that namespace's owner. Here the path has to lead to
+    /// the very file that runs: not to one mounted over it elsewhere, one on a removed mount, or a deleted one, whose
+    /// former location cannot be verified.
     public func program() -> (path: String, file: FileIdentity)? {
         let place = place
         guard let file = FileIdentity(place + "exe", in: directory),
@@ -62,12 +62,12 @@ public final class ProcessDirectory: Sendable {
         return (path, file)
     }
 
-    /// What stands before the names of the files of a thread that runs; nothing for the first one.
+    /// The prefix of the `/proc` files of a running thread; empty for the first one.
     var place: String {
         FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
     }
 
-    /// Whether it is in the mount and user namespaces of another one; nil where that cannot be told.
+    /// Whether it shares the mount and user namespaces of another process; nil if that cannot be determined.
     package func sharesNamespaces(with other: ProcessDirectory) -> Bool? {
         let (place, otherPlace) = (place, other.place)
         for name in ["ns/mnt", "ns/user"] {
@@ -79,23 +79,23 @@ public final class ProcessDirectory: Sendable {
         return true
     }
 
-    /// What `/proc/PID/stat` says.
+    /// The content of `/proc/PID/stat`.
     package var standing: ProcessStat? { ProcessStat(inDirectory: directory) }
 
-    /// The process that traces its first thread; 0 for none, nil where that cannot be told.
+    /// The process that traces its first thread; 0 for none, nil if unknown.
     package var tracer: UInt64? {
         ProcFile.line("TracerPid", of: place + "status", in: directory).flatMap { UInt64($0) }
     }
 
-    /// Whose rights it has, its effective user; nil where that cannot be told.
+    /// Its effective user; nil if unknown.
     package var user: UInt32? {
-        // Real, effective, saved and that of file systems.
+        // The real, effective, saved and file-system uid.
         guard let line = ProcFile.line("Uid", of: place + "status", in: directory) else { return nil }
         let numbers = line.split(separator: "\t")
         return numbers.count == 4 ? UInt32(numbers[1]) : nil
     }
 
-    /// The user whose daemon it is by its control group; nil where it is none of system mode's daemons.
+    /// The user whose daemon it is, by its control group; nil if it is not a daemon of system mode.
     package var daemonOwner: UInt32? {
         ProcFile.text(of: "cgroup", in: directory, atMost: 1 << 16).flatMap(DaemonUnit.owner)
     }
@@ -103,7 +103,7 @@ public final class ProcessDirectory: Sendable {
     /// When it started, in clock ticks since boot.
     public func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
 
-    /// A thread of it that runs.
+    /// A running thread of the process.
     private func thread() -> String? {
         let descriptor = unsafe openat(directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -125,10 +125,10 @@ public final class ProcessDirectory: Sendable {
 
 /// Paths of running programs.
 package enum ProgramPath {
-    /// What `/proc/self/exe` points to.
+    /// The target of `/proc/self/exe`.
     package static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
 
-    /// Where a link to a program leads.
+    /// The target of a link to a program.
     static func ofLink(_ link: String, in directory: CInt) -> String? {
         var octets = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe octets.withUnsafeMutableBytes { buffer in
@@ -137,7 +137,7 @@ package enum ProgramPath {
                 return unsafe readlinkat(directory, link, start, buffer.count)
             }
         }
-        // Cut off at the end of the buffer, it would name another program.
+        // A truncated path would name another program.
         guard count > 0, count < octets.count else { return nil }
         let path = String(validating: octets[..<count], as: UTF8.self)
         return path?.hasPrefix("/") == true ? path : nil

@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// The file that a process runs, held open without access to its content, so that all that is told of it is of one file.
+/// The file that a process runs, held open without access to its content, so that all facts are about the same file.
 package final class ProgramFile {
     private let descriptor: CInt
-    /// What the kernel tells of it.
+    /// The kernel's facts about it.
     package let status: Status
 
-    /// What is told of a file.
+    /// The facts about a file.
     package struct Status: Sendable {
         package let device: UInt64
         package let inode: UInt64
@@ -17,7 +17,7 @@ package final class ProgramFile {
         package let links: UInt32
     }
 
-    /// Nil for a process that has ended, or that may not be looked at.
+    /// Nil for a process that has ended, or that may not be inspected.
     package init?(of process: ProcessDirectory) {
         let place = process.place
         let descriptor = unsafe openat(process.directory, place + "exe", CLINUX_O_PATH | O_CLOEXEC)
@@ -39,10 +39,10 @@ package final class ProgramFile {
 
     deinit { close(descriptor) }
 
-    /// Where it is in the mount namespace of `machine`; nil where it has no name there.
+    /// Its path in the mount namespace of `machine`; nil if it has no name there.
     ///
-    /// A path that the kernel tells is believed where the mount it starts from is one of that namespace now: not one of
-    /// another namespace, whose paths its user chooses, and not one that was taken away while the program ran.
+    /// The kernel's path is trusted if its mount belongs to that namespace now: not to another namespace, whose paths
+    /// its user chooses, and not removed while the program ran.
     package func path(on machine: ProcessDirectory) -> String? {
         guard status.links > 0,
             let mount = ProcFile.line("mnt_id", of: "/proc/self/fdinfo/\(descriptor)"),
@@ -50,7 +50,7 @@ package final class ProgramFile {
             mounts.split(separator: "\n").contains(where: { $0.hasPrefix(mount + " ") })
         else { return nil }
         let path = ProgramPath.ofLink("/proc/self/fd/\(descriptor)", in: AT_FDCWD)
-        // So the kernel calls a name that is gone, also where the file has another one.
+        // The kernel marks a removed name so, even if the file has another one.
         return path?.hasSuffix(" (deleted)") == true ? nil : path
     }
 }

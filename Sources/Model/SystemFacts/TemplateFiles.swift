@@ -3,13 +3,13 @@ package import KeychainModel
 
 /// fprintd's template files of one user: `DIRECTORY/USER/DRIVER/DEVICE/FINGER`.
 ///
-/// Each enrolment writes a new file, so that the records change with it even when the names do not. They are
-/// read as they are: whoever stores them keeps a keyed digest only.
+/// Each enrolment writes a new file, so that the records change even if the names do not. They contain the templates
+/// themselves: callers store only a keyed digest of them.
 package struct TemplateFiles: TemplateReader {
     /// fprintd has one level for the driver, one for the device.
     private static let depthLimit = 4
     private static let fileLimit = 256
-    /// Templates have some 10 KiB; of what lies beyond the limit, name, inode, time and size count alone.
+    /// Templates have some 10 KiB; beyond the limit, only name, inode, time and size are recorded.
     private static let contentLimit = 1 << 20
 
     private let directory: String
@@ -23,19 +23,19 @@ package struct TemplateFiles: TemplateReader {
 
     /// A record of each file, sorted by path.
     ///
-    /// - Parameter expectingSome: fprintd says that fingers are enrolled.
-    /// - Returns: nil where the files cannot be read, or are not the ones in use.
+    /// - Parameter expectingSome: whether fprintd reports enrolled fingers.
+    /// - Returns: nil if the files cannot be read, or are not the ones in use.
     package func records(expectingSome: Bool) -> [UInt8]? {
         guard let look = look(), !(look.count == 0 && expectingSome) else { return nil }
         return look.records
     }
 
-    /// What the files tell.
+    /// The state of the templates.
     package func templates(expectingSome: Bool) async -> Enrolment.Templates {
         records(expectingSome: expectingSome).map(Enrolment.Templates.digest) ?? .unreadable
     }
 
-    /// A record of each file, sorted by path, and how many files there are; nil where they cannot be read.
+    /// A record of each file, sorted by path, and the number of files; nil if they cannot be read.
     package func look() -> (records: [UInt8], count: Int)? {
         guard let user, !user.isEmpty, !user.contains("/"), user != ".", user != ".." else { return nil }
         let root = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -77,7 +77,7 @@ package struct TemplateFiles: TemplateReader {
         }
     }
 
-    /// Adds the file `name`, or all files below the directory `name`; false when anything cannot be read.
+    /// Adds the file `name`, or all files below the directory `name`; false if any of them cannot be read.
     private static func collect(
         _ name: String,
         in parent: CInt,
@@ -86,7 +86,7 @@ package struct TemplateFiles: TemplateReader {
         into files: inout [File]
     ) -> Bool {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        // Nobody's finger was ever enrolled for this user: that can be read, and it is nothing.
+        // No finger was ever enrolled for this user: a valid, empty result.
         guard descriptor >= 0 else { return depth == 0 && errno == ENOENT }
         defer { close(descriptor) }
         var status = stat()

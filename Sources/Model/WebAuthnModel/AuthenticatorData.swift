@@ -1,16 +1,16 @@
 public import CBOR
 
-/// What an authenticator signs beside the hash of the client data (WebAuthn Level 3, section 6.1).
+/// The data that an authenticator signs together with the client data's hash (WebAuthn Level 3, section 6.1).
 public struct AuthenticatorData: Sendable, Equatable {
     /// SHA-256 of the relying party's id; 32 bytes.
     public let rpIdHash: [UInt8]
     /// What the authenticator did.
     public let flags: Flags
-    /// How many signatures the credential made; 0 for ever where an authenticator does not count.
+    /// The number of signatures by the credential; always 0 if the authenticator does not count.
     public let signCount: UInt32
     /// The new credential; only at registration.
     public let attestedCredentialData: AttestedCredentialData?
-    /// The outputs of authenticator extensions, a CBOR map; nil when there are none.
+    /// The outputs of authenticator extensions, a CBOR map; nil if there are none.
     public let extensions: CBORValue?
 
     /// The flags, section 6.1.
@@ -21,13 +21,13 @@ public struct AuthenticatorData: Sendable, Equatable {
         /// Takes the byte.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// UP: somebody was there.
+        /// UP: a user was present.
         public static let userPresent = Flags(rawValue: 1 << 0)
-        /// UV: somebody was verified.
+        /// UV: the user was verified.
         public static let userVerified = Flags(rawValue: 1 << 2)
         /// BE: the credential may be copied to other devices.
         public static let backupEligible = Flags(rawValue: 1 << 3)
-        /// BS: it is copied.
+        /// BS: the credential has been copied.
         public static let backupState = Flags(rawValue: 1 << 4)
         /// AT: attested credential data follow.
         public static let attestedCredentialData = Flags(rawValue: 1 << 6)
@@ -35,7 +35,7 @@ public struct AuthenticatorData: Sendable, Equatable {
         public static let extensionData = Flags(rawValue: 1 << 7)
     }
 
-    /// Describes authenticator data; the flags AT and ED follow from what there is.
+    /// Describes authenticator data; sets the flags AT and ED accordingly.
     public init(
         rpIdHash: [UInt8],
         flags: Flags,
@@ -53,7 +53,7 @@ public struct AuthenticatorData: Sendable, Equatable {
         self.extensions = extensions
     }
 
-    /// Parses what an authenticator made: exactly its parts, and nothing after them.
+    /// Parses authenticator data: exactly its parts, and nothing after them.
     ///
     /// - Throws: ``AuthenticatorDataError``.
     public init(parsing bytes: [UInt8]) throws(AuthenticatorDataError) {
@@ -113,7 +113,7 @@ public struct AttestedCredentialData: Sendable, Equatable {
     /// The most bytes that an id may have (section 7.1, step 26).
     public static let mostCredentialIdBytes = 1023
 
-    /// The authenticator's model; 16 bytes, all zero where it is not told.
+    /// The authenticator's model; 16 bytes, all zero if it is not disclosed.
     public let aaguid: [UInt8]
     /// The credential's id; 1 to 1023 bytes.
     public let credentialId: [UInt8]
@@ -127,7 +127,7 @@ public struct AttestedCredentialData: Sendable, Equatable {
         self.credentialPublicKey = credentialPublicKey
     }
 
-    /// Takes what stands at the beginning of `rest`; the key's own encoding tells where it ends.
+    /// Takes the data from the beginning of `rest`; the key's own encoding determines where it ends.
     init(takingFrom rest: inout ArraySlice<UInt8>) throws(AuthenticatorDataError) {
         guard rest.count >= 18 else { throw .length }
         aaguid = Array(rest.prefix(16))
@@ -157,16 +157,16 @@ public struct AttestedCredentialData: Sendable, Equatable {
     }
 }
 
-/// Why authenticator data are not accepted.
+/// Why authenticator data is refused.
 public enum AuthenticatorDataError: Error, Sendable, Equatable {
-    /// They end too early.
+    /// The data ends too early.
     case length
     /// The credential's id is empty or longer than 1023 bytes.
     case credentialId
-    /// The public key is no CBOR map.
+    /// The public key is not a CBOR map.
     case publicKey
-    /// The extension outputs are no CBOR map.
+    /// The extension outputs are not a CBOR map.
     case extensions
-    /// Something follows the last part.
+    /// Bytes follow the last part.
     case trailingBytes
 }

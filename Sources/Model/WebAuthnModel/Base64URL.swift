@@ -29,8 +29,10 @@ public enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes text; nil when a character is not of the alphabet (padding is none), the length is impossible, or bits
-    /// that encode nothing are set, so that each byte string has exactly one text.
+    /// Decodes text, of which each byte string has exactly one.
+    ///
+    /// Nil if a character is not in the alphabet (as padding is not), the length is impossible, or unused bits are
+    /// set.
     public static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { characters in

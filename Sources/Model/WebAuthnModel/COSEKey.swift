@@ -1,6 +1,6 @@
 internal import CBOR
 
-/// A public key as COSE writes it (RFC 9052, section 7; RFC 9053, section 7), of the kinds that WebAuthn uses.
+/// A public key in COSE's form (RFC 9052, section 7; RFC 9053, section 7), of the kinds that WebAuthn uses.
 public enum COSEKey: Sendable, Equatable {
     /// ECDSA on a NIST curve: the coordinates, each as long as the curve's field.
     case ec2(algorithm: COSEAlgorithm, curve: COSECurve, x: [UInt8], y: [UInt8])
@@ -9,7 +9,7 @@ public enum COSEKey: Sendable, Equatable {
     /// RSA with PKCS#1 v1.5: modulus and exponent without leading zeros.
     case rsa(algorithm: COSEAlgorithm, n: [UInt8], e: [UInt8])
 
-    /// What it signs with.
+    /// The signature algorithm.
     public var algorithm: COSEAlgorithm {
         switch self {
         case .ec2(let algorithm, _, _, _), .rsa(let algorithm, _, _): algorithm
@@ -130,7 +130,7 @@ public enum COSEKey: Sendable, Equatable {
     }
 }
 
-/// A signature algorithm by its number in IANA's registry "COSE Algorithms"; numbers that nobody knows survive.
+/// A signature algorithm by its number in IANA's registry "COSE Algorithms"; unknown numbers are kept.
 public struct COSEAlgorithm: RawRepresentable, Sendable, Hashable {
     /// The registered number.
     public let rawValue: Int64
@@ -151,7 +151,7 @@ public struct COSEAlgorithm: RawRepresentable, Sendable, Hashable {
     /// RSASSA-PKCS1-v1_5 with SHA-1: only in the attestations of old TPMs, never for a credential.
     public static let rs1 = COSEAlgorithm(rawValue: -65535)
 
-    /// The curve that WebAuthn wants with it (Level 3, section 5.8.5); nil where there is none.
+    /// The curve that WebAuthn requires with it (Level 3, section 5.8.5); nil if there is none.
     var curve: COSECurve? {
         switch self {
         case .es256: .p256
@@ -174,7 +174,7 @@ public enum COSECurve: Int64, Sendable {
     /// Ed25519.
     case ed25519 = 6
 
-    /// The bytes of a coordinate; nil where a key is one string.
+    /// The length of a coordinate, in bytes; nil for a key that is one string.
     var fieldByteCount: Int? {
         switch self {
         case .p256: 32
@@ -185,15 +185,15 @@ public enum COSECurve: Int64, Sendable {
     }
 }
 
-/// Why a key is not accepted.
+/// Why a key is refused.
 public enum COSEKeyError: Error, Sendable, Equatable {
-    /// It is no CBOR map with the parameters of its kind.
+    /// It is not a CBOR map with the parameters of its kind.
     case malformed
     /// A type of key other than OKP, EC2 and RSA.
     case unsupportedKeyType
     /// A curve that WebAuthn does not use.
     case unsupportedCurve
-    /// An algorithm that does not go with the key, or that nobody here knows.
+    /// An algorithm that does not match the key, or is unknown here.
     case unsupportedAlgorithm(COSEAlgorithm)
     /// A parameter that a credential's key must not have, such as one of the private key.
     case unexpectedParameter

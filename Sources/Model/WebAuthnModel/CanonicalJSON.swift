@@ -1,10 +1,11 @@
-/// The JSON Canonicalization Scheme (RFC 8785), for values without fractions: members sorted by their names' UTF-16, no
-/// blanks, as few escapes as there have to be.
+/// The JSON Canonicalization Scheme (RFC 8785), for values without fractions.
+///
+/// Members are sorted by their names' UTF-16, without blanks, with as few escapes as possible.
 public enum CanonicalJSON {
-    /// A number with a fraction, or an integer that JavaScript does not hold exactly: amounts belong into strings.
+    /// A number with a fraction, or an integer that JavaScript cannot represent exactly: amounts belong in strings.
     public struct Unsupported: Error, Sendable, Equatable {}
 
-    /// The largest integer that an IEEE 754 double holds with all below it.
+    /// The largest integer up to which an IEEE 754 double represents every integer.
     public static let greatestInteger: Int64 = 1 << 53 - 1
 
     /// Encodes a value.
@@ -32,7 +33,7 @@ public enum CanonicalJSON {
             bytes.append(UInt8(ascii: "]"))
         case .object(let object):
             bytes.append(UInt8(ascii: "{"))
-            // Of ASCII alone the order is the bytes'.
+            // For ASCII names the order is bytewise.
             let isPlain = object.members.allSatisfy { $0.name.utf8.allSatisfy { $0 < 0x80 } }
             let members = object.members.sorted {
                 isPlain

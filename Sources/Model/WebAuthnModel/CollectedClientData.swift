@@ -1,7 +1,7 @@
-/// What the client bound into a ceremony (WebAuthn Level 3, section 5.8.1).
+/// The data that the client bound into a ceremony (WebAuthn Level 3, section 5.8.1).
 ///
-/// Members that it does not know are allowed: clients add some at random, so that nobody relies on their absence.
-/// `tokenBinding` is one of them: Level 3 reserves it and has nobody check it.
+/// Unknown members are allowed: clients add random ones, so that servers do not rely on their absence. `tokenBinding`
+/// is one of them: Level 3 reserves it and requires no check of it.
 public struct CollectedClientData: Sendable, Equatable {
     /// `webauthn.create` or `webauthn.get`.
     public let type: String
@@ -9,9 +9,9 @@ public struct CollectedClientData: Sendable, Equatable {
     public let challenge: [UInt8]
     /// The origin, as the client wrote it.
     public let origin: String
-    /// Whether the call came from a frame of another origin than the page's; false where it is not said.
+    /// Whether the call came from a frame of another origin than the page's; false if absent.
     public let crossOrigin: Bool
-    /// The page's origin where the call came from such a frame.
+    /// The page's origin if the call came from such a frame.
     public let topOrigin: String?
 
     /// Describes the data of a ceremony.
@@ -35,7 +35,7 @@ public struct CollectedClientData: Sendable, Equatable {
     public init(parsing json: [UInt8]) throws(ClientDataError) {
         let value: JSONValue
         do throws(JSONError) {
-            // "UTF-8 decode" of section 7.1, step 5 leaves a byte order mark out.
+            // "UTF-8 decode" in section 7.1, step 5 removes a byte order mark.
             value = try JSONValue(
                 parsing: json.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(json.dropFirst(3)) : json
             )
@@ -61,10 +61,10 @@ public struct CollectedClientData: Sendable, Equatable {
         }
     }
 
-    /// The serialization of section 5.8.1.1, which the limited verification algorithm of section 5.8.1.2 reads too.
+    /// The serialization of section 5.8.1.1, which the limited verification algorithm of section 5.8.1.2 accepts too.
     public var json: [UInt8] { json(adding: []) }
 
-    /// The serialization with more members, which come last, as section 5.8.1.1 wants them.
+    /// The serialization with additional members at the end, as section 5.8.1.1 requires.
     package func json(adding members: [(name: String, value: JSONValue)]) -> [UInt8] {
         var text = #"{"type":\#(JSONText.quoted(type))"#
         text += #","challenge":\#(JSONText.quoted(Base64URL.encode(challenge)))"#
@@ -77,11 +77,11 @@ public struct CollectedClientData: Sendable, Equatable {
     }
 }
 
-/// Why `clientDataJSON` is not accepted.
+/// Why `clientDataJSON` is refused.
 public enum ClientDataError: Error, Sendable, Equatable {
-    /// It is no JSON.
+    /// It is not JSON.
     case malformed(JSONError)
-    /// It is JSON, but no object.
+    /// It is JSON, but not an object.
     case notAnObject
     /// A member of this name is missing or of another type.
     case member(String)

@@ -1,4 +1,4 @@
-// Values as they are written in a program: `["id": .string(id), "count": 3]`.
+// Values as Swift literals: `["id": .string(id), "count": 3]`.
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -18,7 +18,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 }
 
 extension JSONValue {
-    /// An object of those members that have a value.
+    /// An object of the members that have a value.
     public init(members: KeyValuePairs<String, JSONValue?>) {
         self = .object(JSONObject(members.compactMap { member in member.value.map { (member.key, $0) } }))
     }

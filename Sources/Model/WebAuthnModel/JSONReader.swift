@@ -1,4 +1,4 @@
-/// Reads one JSON document (RFC 8259) strictly: nothing that the grammar does not have, no name twice.
+/// Reads one JSON document (RFC 8259) strictly: no extensions of the grammar, no duplicate names.
 struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -41,7 +41,7 @@ struct JSONReader {
         try enter()
         defer { depthLeft += 1 }
         var members: [(name: String, value: JSONValue)] = []
-        /// Names, once there are so many that looking at each would take long.
+        /// The names, once there are too many for a linear search.
         var names: Set<String> = []
         if try skip(UInt8(ascii: "}")) { return JSONObject([]) }
         repeat {
@@ -124,7 +124,7 @@ struct JSONReader {
         throw JSONError(.unexpectedEnd, at: bytes.count)
     }
 
-    /// What follows a backslash (RFC 8259, section 7).
+    /// Reads the part of an escape after the backslash (RFC 8259, section 7).
     private mutating func readEscape() throws(JSONError) -> Unicode.Scalar {
         let start = position
         let character = try peek()
@@ -139,7 +139,7 @@ struct JSONReader {
         case UInt8(ascii: "u"):
             let unit = try readHexadecimalUnit()
             if let scalar = Unicode.Scalar(UInt32(unit)) { return scalar }
-            // The first half of a surrogate pair; RFC 7493, section 2.1 forbids it alone.
+            // The first half of a surrogate pair; RFC 7493, section 2.1 forbids a lone one.
             guard unit < 0xDC00, position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
                 bytes[position + 1] == UInt8(ascii: "u")
             else { throw JSONError(.invalidText, at: start) }
@@ -185,7 +185,7 @@ struct JSONReader {
         if position < bytes.count, bytes[position] == UInt8(ascii: "-") { position += 1 }
         let first = position
         try skipDigits()
-        // No zero leads (RFC 8259, section 6).
+        // No leading zero (RFC 8259, section 6).
         guard bytes[first] != UInt8(ascii: "0") || position == first + 1 else {
             throw JSONError(.invalidNumber, at: start)
         }
@@ -242,7 +242,7 @@ struct JSONReader {
         while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
     }
 
-    /// Skips blanks, and `character` if it is what comes then.
+    /// Skips blanks, and `character` if it comes next.
     private mutating func skip(_ character: UInt8) throws(JSONError) -> Bool {
         skipBlanks()
         guard try peek() == character else { return false }

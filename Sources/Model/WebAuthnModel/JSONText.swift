@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The document in UTF-8 (RFC 8259), without blanks; ``init(parsing:depth:)`` reads it back.
+    /// The document in UTF-8 (RFC 8259), without blanks; ``init(parsing:depth:)`` parses it.
     public var json: [UInt8] { Array(text.utf8) }
 
     private var text: String {
@@ -16,9 +16,9 @@ extension JSONValue {
     }
 }
 
-/// Strings as they stand in JSON.
+/// Strings in JSON's form.
 enum JSONText {
-    /// CCDToString of WebAuthn Level 3, section 5.8.1.1, which is good for any JSON.
+    /// CCDToString of WebAuthn Level 3, section 5.8.1.1, which is valid in any JSON.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

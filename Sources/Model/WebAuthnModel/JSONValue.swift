@@ -19,8 +19,8 @@ public enum JSONValue: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - bytes: the document, UTF-8 without a byte order mark.
-    ///   - depth: how many arrays and objects may stand inside one another.
-    /// - Throws: ``JSONError`` when it is malformed, too deep, or has a name twice.
+    ///   - depth: how many arrays and objects may be nested.
+    /// - Throws: ``JSONError`` if it is malformed, too deep, or has a duplicate name.
     public init(parsing bytes: [UInt8], depth: Int = 8) throws(JSONError) {
         var reader = JSONReader(bytes, depth: depth)
         self = try reader.readDocument()
@@ -62,15 +62,15 @@ public enum JSONValue: Sendable, Equatable {
 
 /// The members of a JSON object, in their order in the document.
 public struct JSONObject: Sendable, Equatable {
-    /// The members; no name comes twice.
+    /// The members; no name occurs twice.
     public let members: [(name: String, value: JSONValue)]
 
-    /// The value of a member; nil when there is none of that name.
+    /// The value of a member; nil if there is none with that name.
     public subscript(name: String) -> JSONValue? {
         members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// Takes members, whose names the caller knows to be different.
+    /// Takes members, whose names have to be different.
     public init(_ members: [(name: String, value: JSONValue)]) {
         self.members = members
     }
@@ -82,29 +82,29 @@ public struct JSONObject: Sendable, Equatable {
     }
 }
 
-/// Why a document is not accepted.
+/// Why a document is refused.
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The fault.
     public enum Code: String, Sendable {
         /// It ends within a value.
         case unexpectedEnd
-        /// A character that no value can have there.
+        /// A character that is not allowed there.
         case unexpectedCharacter
-        /// Bytes that are no UTF-8, or half of a surrogate pair.
+        /// Bytes that are not UTF-8, or half of a surrogate pair.
         case invalidText
         /// A number out of range.
         case invalidNumber
-        /// More arrays and objects inside one another than accepted.
+        /// Arrays and objects are nested deeper than the limit.
         case tooDeep
-        /// An object has a name twice.
+        /// An object has a duplicate name.
         case duplicateName
-        /// Something follows the document.
+        /// Bytes follow the document.
         case trailingBytes
     }
 
-    /// What is wrong.
+    /// The fault.
     public let code: Code
-    /// Where, in bytes from the beginning.
+    /// The byte offset of the fault.
     public let offset: Int
 
     /// In words, for a log.

@@ -1,13 +1,13 @@
 import CSystemd
 import Glibc
 
-/// An owned connection to a message bus; lives on the thread of a ``BusExecutor`` and nowhere else.
+/// An owned connection to a message bus; confined to the thread of a ``BusExecutor``.
 ///
-/// Incoming messages and replies are handed over on that thread, one at a time, in the order in which the
-/// bus sent them.
+/// Incoming messages and replies are delivered on that thread, one at a time, in the order in which the bus sent
+/// them.
 @safe
 package final class Bus {
-    /// Where a call goes.
+    /// The destination of a call.
     package struct Target: Sendable {
         /// A bus name, unique or well known.
         let destination: String
@@ -43,15 +43,15 @@ package final class Bus {
     private let onMessage: (borrowing BusMessage, Bus) -> Bool
     private let onClosed: () -> Void
 
-    /// Connects; the handshake goes on while the first calls wait.
+    /// Connects; the handshake continues while the first calls wait.
     ///
     /// - Parameters:
     ///   - address: a D-Bus address, for example `unix:path=/run/dbus/system_bus_socket`.
     ///   - executor: the executor on whose thread this is called.
     ///   - callTimeout: how long a call may wait for its reply.
-    ///   - onMessage: gets every signal and method call; returns whether it answered.
-    ///   - onClosed: the connection is gone and was not closed by ``close()``.
-    /// - Throws: what libsystemd says; a connection that is refused later ends the first calls instead.
+    ///   - onMessage: receives every signal and method call; returns whether it handled the message.
+    ///   - onClosed: called if the connection is lost other than by ``close()``.
+    /// - Throws: libsystemd's error; a connection that is refused later fails the first calls instead.
     package init(
         address: String,
         executor: BusExecutor,
@@ -145,7 +145,7 @@ package final class Bus {
         }
     }
 
-    /// Sends a call; its reply may be waited for later, or not at all.
+    /// Sends a call whose reply may be awaited later, or never.
     package func begin(_ target: Target, _ method: String, _ arguments: [BusValue] = []) -> BusCall {
         let call = BusCall()
         send(target, method, arguments) { call.end($0) }
@@ -190,7 +190,7 @@ package final class Bus {
 
     // MARK: The loop
 
-    /// Handles at most one message or time-out; false when nothing was there to do.
+    /// Handles at most one message or timeout; false if there was nothing to do.
     func processOne() -> Bool {
         guard let handle = unsafe handle else { return false }
         isProcessing = true
@@ -216,7 +216,7 @@ package final class Bus {
         )
     }
 
-    /// Milliseconds until libsystemd wants to be called again; -1 for ever.
+    /// Milliseconds until libsystemd has to be called again; -1 for no limit.
     var pollTimeout: CInt {
         guard let handle = unsafe handle else { return -1 }
         var deadline: UInt64 = 0
@@ -231,13 +231,13 @@ package final class Bus {
 
     /// Closes the connection; may be called twice.
     ///
-    /// Calls that wait end with `ENOTCONN`.
+    /// Pending calls fail with `ENOTCONN`.
     package func close() {
         assert(loop.isCurrentThread, "not on the thread of the bus")
         guard let handle = unsafe handle else { return }
         unsafe self.handle = nil
         loop.attach(nil)
-        // Inside a callback libsystemd still holds on to other calls: `processOne` frees it.
+        // Inside a callback libsystemd still references pending calls: `processOne` frees the connection afterwards.
         if !isProcessing { unsafe free(handle) }
     }
 
@@ -250,7 +250,7 @@ package final class Bus {
 }
 
 extension Duration {
-    /// Whole microseconds, as libsystemd counts.
+    /// Whole microseconds, libsystemd's unit.
     var microseconds: UInt64 {
         let (seconds, attoseconds) = components
         return UInt64(clamping: seconds) * 1_000_000 + UInt64(clamping: attoseconds / 1_000_000_000_000)

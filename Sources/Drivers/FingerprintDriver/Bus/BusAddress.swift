@@ -1,8 +1,8 @@
 import Glibc
 
-/// Which bus fprintd is asked on, and who its owner must be.
+/// The bus to reach fprintd on, and the user who must own fprintd's name.
 public enum BusAddress: Hashable, Sendable {
-    /// The machine's system bus at its fixed path; `DBUS_SYSTEM_BUS_ADDRESS` is ignored, fprintd must be root's.
+    /// The machine's system bus at its fixed path, ignoring `DBUS_SYSTEM_BUS_ADDRESS`; fprintd must be root's.
     case system
     /// A private bus of a test; fprintd and logind must belong to `ownerUserID`.
     case testing(String, ownerUserID: UInt32 = 0)
@@ -10,7 +10,7 @@ public enum BusAddress: Hashable, Sendable {
     /// The path that the D-Bus specification names ("Well-known Message Bus Instances").
     static let systemSocket = "/run/dbus/system_bus_socket"
 
-    /// The user whose fprintd is believed.
+    /// The user who must own fprintd's and logind's names.
     var ownerUserID: UInt32 {
         switch self {
         case .system: 0
@@ -20,7 +20,7 @@ public enum BusAddress: Hashable, Sendable {
 
     /// The address for libsystemd.
     ///
-    /// - Throws: `ENOENT` without a bus, `EPERM` when the socket is not root's.
+    /// - Throws: `ENOENT` without a bus, `EPERM` if the socket is not root's.
     func resolved() throws(BusError) -> String {
         switch self {
         case .testing(let address, _): return address

@@ -1,4 +1,4 @@
-/// A call that was sent; lives on the bus's thread.
+/// A call that was sent; confined to the bus's thread.
 package final class BusCall {
     private var result: Bus.Reply?
     private var waiters: [CheckedContinuation<Bus.Reply, Never>] = []

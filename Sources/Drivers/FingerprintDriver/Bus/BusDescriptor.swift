@@ -1,6 +1,6 @@
 import Glibc
 
-/// A descriptor that came over the bus, or goes over it; closed with its last owner.
+/// A descriptor received or sent over the bus; closed when the last reference is released.
 package final class BusDescriptor: Hashable, Sendable {
     /// Its number in this process.
     package let number: CInt
@@ -10,7 +10,7 @@ package final class BusDescriptor: Hashable, Sendable {
 
     deinit { close(number) }
 
-    /// Each is equal to itself alone.
+    /// Compares identity.
     package static func == (lhs: BusDescriptor, rhs: BusDescriptor) -> Bool { lhs === rhs }
 
     /// Hashes the identity.

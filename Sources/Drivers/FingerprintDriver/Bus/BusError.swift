@@ -1,14 +1,14 @@
-/// Why a call over the bus did not succeed.
+/// Why a call over the bus failed.
 package enum BusError: Error, Hashable, Sendable {
     /// libsystemd or the kernel refused; the positive `errno`.
     case system(errno: CInt)
     /// The peer, or the bus itself, answered with an error.
     case remote(name: String, message: String)
-    /// What was received is not what the interface says, or goes beyond a limit.
+    /// The message received does not match its interface, or exceeds a limit.
     case malformed
 }
 
-/// Turns libsystemd's "negative is an error" into a thrown error.
+/// Throws libsystemd's negative results as errors.
 @discardableResult
 func check(_ result: CInt) throws(BusError) -> CInt {
     guard result >= 0 else { throw BusError.system(errno: -result) }

@@ -4,9 +4,9 @@ import Glibc
 import SecretMemory
 import Threads
 
-/// The thread of a ``BusExecutor``: jobs first, then one message, then jobs again.
+/// The loop of a ``BusExecutor``'s thread: all jobs, then one message, then jobs again.
 ///
-/// The thread keeps the loop alive, not the executor, so that the executor can go first.
+/// The thread retains the loop, not the executor, so that the executor can be destroyed first.
 @safe
 final class BusLoop: @unchecked Sendable {  // `connection` belongs to the thread, the rest is guarded
     /// A job; its executor lives at least until the job has run.
@@ -28,7 +28,7 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
     private let queue = Guarded(Queue())
     /// An eventfd that wakes the thread.
     private let wake: CInt
-    /// The connection that the thread reads; closed by it at its end.
+    /// The connection that the thread reads; the thread closes it at its end.
     private var connection: Bus?
 
     init() {
@@ -64,7 +64,7 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
             unsafe queue.waiting.append(Entry(job: job, executor: executor, taskExecutor: taskExecutor))
             return queue.thread.map { pthread_equal($0, pthread_self()) == 0 } ?? true
         }
-        // The thread itself looks for jobs before it waits.
+        // The thread itself checks for jobs before it waits.
         if isAway { signal() }
     }
 
@@ -75,18 +75,18 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
 
     private func signal() {
         var one: UInt64 = 1
-        // A full counter refuses, and then the thread is awake anyway.
+        // Fails only if the counter is full, and then the thread is awake anyway.
         _ = unsafe write(wake, &one, MemoryLayout<UInt64>.size)
     }
 
     // MARK: On the thread
 
-    /// Reads `connection` from now on; nil for none.
+    /// Reads `connection` from now on; nil to read none.
     func attach(_ connection: Bus?) { self.connection = connection }
 
     private func run() {
         while runJobs() {
-            // After every single message the jobs run that it led to, so that nothing overtakes it.
+            // After each message its jobs run first, so that no later message overtakes them.
             guard connection?.processOne() != true else { continue }
             wait()
         }
@@ -94,7 +94,7 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
         connection = nil
     }
 
-    /// Runs what waits, and what that adds; false once the executor is gone and nothing waits.
+    /// Runs the enqueued jobs and the jobs they enqueue; false once the executor is closed and none is left.
     private func runJobs() -> Bool {
         while true {
             let (batch, isClosed) = queue.withLock { state in

@@ -1,12 +1,12 @@
 import CSystemd
 import Glibc
 
-/// An owned `sd_bus_message`; unreferenced exactly once, when the owner lets go, on the bus's thread.
+/// An owned `sd_bus_message`; unreferenced exactly once, when it is destroyed, on the bus's thread.
 @safe
 package struct BusMessage: ~Copyable {
-    /// Values in one message, those inside others included; fprintd's own messages have fewer than twenty.
+    /// The most values in one message, nested ones included; fprintd's own messages have fewer than twenty.
     static let valueLimit = 4096
-    /// How deep values may lie in one another.
+    /// How deep values may be nested.
     static let depthLimit = 16
 
     /// `sd_bus_message *`.
@@ -15,7 +15,7 @@ package struct BusMessage: ~Copyable {
     /// Takes over the reference that libsystemd returned.
     init(adopting handle: OpaquePointer) { unsafe self.handle = handle }
 
-    /// Takes a reference of its own to a message that libsystemd lends to a callback.
+    /// Takes its own reference to a message that libsystemd lends to a callback.
     init(retaining handle: OpaquePointer) {
         unsafe sd_bus_message_ref(handle)
         unsafe self.handle = handle
@@ -23,18 +23,18 @@ package struct BusMessage: ~Copyable {
 
     deinit { unsafe sd_bus_message_unref(handle) }
 
-    /// The unique name of the connection that sent the message, as the bus itself wrote it.
+    /// The unique name of the sending connection, as set by the bus itself.
     package var sender: String? { unsafe Self.text(sd_bus_message_get_sender(handle)) }
-    /// The object.
+    /// The object path.
     package var path: String? { unsafe Self.text(sd_bus_message_get_path(handle)) }
     /// The interface.
     package var interface: String? { unsafe Self.text(sd_bus_message_get_interface(handle)) }
-    /// The method or signal.
+    /// The name of the method or signal.
     package var member: String? { unsafe Self.text(sd_bus_message_get_member(handle)) }
 
     /// Whether the message is a signal.
     package var isSignal: Bool { unsafe sd_bus_message_is_signal(handle, nil, nil) > 0 }
-    /// Whether the message asks for a reply.
+    /// Whether the message is a method call.
     package var isMethodCall: Bool { unsafe sd_bus_message_is_method_call(handle, nil, nil) > 0 }
 
     /// The error that an error reply carries.
@@ -106,7 +106,7 @@ package struct BusMessage: ~Copyable {
     }
 
     private func readDescriptor(_ type: CChar) throws(BusError) -> BusDescriptor {
-        // The message keeps its own.
+        // The message keeps its own descriptor.
         let copy = fcntl(try readNumber(type) as CInt, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw .system(errno: errno) }
         return BusDescriptor(adopting: copy)

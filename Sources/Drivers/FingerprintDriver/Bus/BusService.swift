@@ -1,16 +1,16 @@
 import CSystemd
 import Glibc
 
-/// Answering and announcing, for those who own a name.
+/// Replies and signals, for a connection that owns a name.
 extension Bus {
-    /// Answers a call.
+    /// Replies to a call.
     package func reply(to call: borrowing BusMessage, _ arguments: [BusValue] = []) throws(BusError) {
         var message: OpaquePointer?
         try check(unsafe sd_bus_message_new_method_return(call.handle, &message))
         try unsafe send(message, arguments)
     }
 
-    /// Answers a call with an error.
+    /// Replies to a call with an error.
     package func reply(to call: borrowing BusMessage, error name: String, _ text: String) throws(BusError) {
         var error = unsafe sd_bus_error()
         defer { unsafe sd_bus_error_free(&error) }
@@ -20,7 +20,7 @@ extension Bus {
         try unsafe send(message, [])
     }
 
-    /// Sends a signal to everybody, or to `destination` alone.
+    /// Broadcasts a signal, or sends it to `destination` only.
     package func emit(
         path: String,
         interface: String,

@@ -1,4 +1,4 @@
-/// A value as D-Bus carries it, with as many types as fprintd, logind, polkit and the bus itself use.
+/// A D-Bus value, of the types that fprintd, logind, polkit and the bus itself use.
 package indirect enum BusValue: Hashable, Sendable {
     /// `y`
     case byte(UInt8)
@@ -20,7 +20,7 @@ package indirect enum BusValue: Hashable, Sendable {
     case objectPath(String)
     /// `g`
     case signature(String)
-    /// `a`, with the signature of its elements, which an empty array needs.
+    /// `a`, with the signature of its elements, which an empty array cannot tell.
     case array(of: String, [BusValue])
     /// `(…)`
     case structure([BusValue])
@@ -60,7 +60,7 @@ package indirect enum BusValue: Hashable, Sendable {
         }
     }
 
-    /// The truth value.
+    /// The value of a boolean.
     package var truth: Bool? {
         guard case .boolean(let truth) = self else { return nil }
         return truth
@@ -75,7 +75,7 @@ package indirect enum BusValue: Hashable, Sendable {
         return elements.compactMap(\.text)
     }
 
-    /// The value of `key` in an `a{sv}`, out of its variant.
+    /// The value of `key` in an `a{sv}`, unwrapped from its variant.
     package func property(_ key: String) -> BusValue? {
         guard case .array(_, let entries) = self else { return nil }
         for case .entry(.string(key), .variant(let value)) in entries { return value }

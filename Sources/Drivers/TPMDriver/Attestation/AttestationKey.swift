@@ -1,21 +1,21 @@
 import CTSS2
 
-/// The key that speaks for the chip: it signs only what the chip itself made (`restricted`), so that its word about
-/// another key cannot be forged outside.
+/// The attestation key: it is `restricted`, signs only structures that the chip itself made, and so cannot be used to
+/// forge a statement about another key.
 ///
-/// It is a primary of the owner's hierarchy, made again from its template whenever it is needed: there is
-/// nothing to store, and it ends with `TPM2_Clear`, as the keys it vouches for do.
+/// It is a primary of the owner's hierarchy, created again from its template whenever it is needed: it needs no
+/// storage, and it ends with `TPM2_Clear`, as the keys it attests do.
 enum AttestationKey {
-    /// Needs no authorisation: what it says of a key is asked for with that key's own.
+    /// Needs no authorisation: certifying a key takes that key's own.
     private static let attributes: TPMA_OBJECT =
         kTPMA_OBJECT_FIXEDTPM | kTPMA_OBJECT_FIXEDPARENT | kTPMA_OBJECT_SENSITIVEDATAORIGIN
         | kTPMA_OBJECT_USERWITHAUTH | kTPMA_OBJECT_NODA | kTPMA_OBJECT_RESTRICTED
         | kTPMA_OBJECT_SIGN_ENCRYPT
 
-    /// Tells our key from those of other programs, which the same template would give; 32 bytes.
+    /// Makes our key differ from other programs' keys of the same template; 32 bytes.
     private static let label = Array("touchstone attestation key 1    ".utf8)
 
-    /// What `TPM2_CreatePrimary` is asked for.
+    /// The template for `TPM2_CreatePrimary`.
     static func template() throws(TPMError) -> TPM2B_PUBLIC {
         var area = try TPM2B_PUBLIC.p256(attributes, policy: nil)
         unsafe area.publicArea.parameters.eccDetail.scheme.scheme = kTPM2_ALG_ECDSA

@@ -1,11 +1,11 @@
 import CTSS2
 
 extension TPMConnection {
-    /// The handles that TCG's registry keeps for certificates of the chip's maker.
+    /// The handles that TCG's registry reserves for certificates of the chip's maker.
     private static let certificateHandles: ClosedRange<TPM2_HANDLE> = 0x01C0_0000...0x01C0_7FFF
     /// The longest certificate that is read, in bytes.
     private static let longestCertificate = 8192
-    /// What every chip gives out of an index at once, in bytes (`TPM2_PT_NV_BUFFER_MAX` is never less).
+    /// How many bytes of an index every chip returns at once (`TPM2_PT_NV_BUFFER_MAX` is never less).
     private static let chunk: UInt16 = 512
 
     /// The certified endorsement keys: those whose certificate the chip holds.
@@ -14,7 +14,7 @@ extension TPMConnection {
         return EndorsementKey.allCases.filter { present.contains($0.certificateIndex) }
     }
 
-    /// The certificate of an endorsement key, in DER; nil when what lies there is none.
+    /// The certificate of an endorsement key, in DER; nil if the index contains no certificate.
     func certificate(of key: EndorsementKey) throws(TPMError) -> [UInt8]? {
         var index = ESYS_TR_NONE
         try send {
@@ -28,7 +28,7 @@ extension TPMConnection {
             )
         }
         defer { try? local { unsafe Esys_TR_Close($0.pointer, &index) } }
-        // Read up to the length that the first bytes tell: an index may be longer than its certificate.
+        // Reads up to the length given in the first bytes: an index may be longer than its certificate.
         var octets = try read(index, Self.chunk, at: 0)
         guard let length = Self.derLength(octets), length <= Self.longestCertificate else { return nil }
         while octets.count < length {
@@ -41,7 +41,7 @@ extension TPMConnection {
         return Array(octets.prefix(length))
     }
 
-    /// Bytes of an index that needs no authorisation to be read, as many as there are.
+    /// Reads bytes of an index that needs no authorisation, as many as there are.
     private func read(_ index: ESYS_TR, _ count: UInt16, at offset: UInt16) throws(TPMError) -> [UInt8] {
         var data: UnsafeMutablePointer<TPM2B_MAX_NV_BUFFER>?
         try send {
@@ -60,7 +60,7 @@ extension TPMConnection {
         return unsafe TPM2B.take(data)
     }
 
-    /// How many bytes the SEQUENCE at the start takes with its head (X.690, section 8.1.3).
+    /// The length of the SEQUENCE at the start, with its head (X.690, section 8.1.3).
     private static func derLength(_ octets: [UInt8]) -> Int? {
         guard octets.count >= 4, octets[0] == 0x30 else { return nil }
         switch octets[1] {

@@ -2,13 +2,13 @@ import CTSS2
 
 /// The endorsement keys that a chip's maker may have certified: TCG EK Credential Profile 2.5, annex B.
 ///
-/// The key itself is made again from its template whenever it is needed; the chip always makes the same one.
+/// The key itself is created again from its template whenever it is needed; the chip always creates the same one.
 enum EndorsementKey: CaseIterable {
-    /// In the order of preference: a credential for an elliptic-curve key is made with a curve alone, and
-    /// these keys are made again in a moment, where an RSA key takes seconds.
+    /// In order of preference: a credential for an elliptic-curve key needs only a curve, and these keys are created
+    /// within moments, whereas an RSA key takes seconds.
     case lowP256, highP256, highP384, lowRSA2048, highRSA2048
 
-    /// Where the certificate lies (section 2.2.1.4 for the low range, 2.2.1.5 for the high one).
+    /// The NV index of the certificate (section 2.2.1.4 for the low range, 2.2.1.5 for the high one).
     var certificateIndex: TPM2_HANDLE {
         switch self {
         case .lowRSA2048: 0x01C0_0002
@@ -19,9 +19,9 @@ enum EndorsementKey: CaseIterable {
         }
     }
 
-    /// Whether the key's own, empty authorisation is enough, as in the templates of the high range.
+    /// Whether the key's own, empty authorisation suffices, as in the templates of the high range.
     ///
-    /// Those of the low range demand the endorsement hierarchy's.
+    /// Those of the low range need the endorsement hierarchy's.
     var takesAuthorization: Bool {
         switch self {
         case .lowP256, .lowRSA2048: false
@@ -31,7 +31,7 @@ enum EndorsementKey: CaseIterable {
 
     /// Templates L-1, L-2, H-1, H-2 and H-3.
     ///
-    /// - Throws: never in truth: every part fits.
+    /// - Throws: never in practice: every part fits.
     func template() throws(TPMError) -> TPM2B_PUBLIC {
         var area = TPMT_PUBLIC()
         area.nameAlg = self == .highP384 ? kTPM2_ALG_SHA384 : kTPM2_ALG_SHA256
@@ -68,7 +68,7 @@ enum EndorsementKey: CaseIterable {
         return TPM2B_PUBLIC(size: 0, publicArea: area)
     }
 
-    /// What a certificate of a key holds: the point in X9.63, or the modulus.
+    /// The public key as a certificate contains it: the point in X9.63, or the modulus.
     static func publicKey(_ area: TPM2B_PUBLIC) -> [UInt8] {
         let unique = area.publicArea.unique
         if area.publicArea.type == kTPM2_ALG_RSA { return unsafe TPM2B.octets(of: unique.rsa) }
@@ -76,8 +76,8 @@ enum EndorsementKey: CaseIterable {
         return [4] + TPM2B.octets(of: point.x) + TPM2B.octets(of: point.y)
     }
 
-    /// PolicyA of the low range, `PolicySecret(endorsement)`; PolicyB of the high one, which that or an
-    /// authorised NV policy satisfies.
+    /// PolicyA for the low range, `PolicySecret(endorsement)`; PolicyB for the high one, which that or an authorised
+    /// NV policy satisfies.
     private var policyDigest: [UInt8] {
         switch self {
         case .lowP256, .lowRSA2048:

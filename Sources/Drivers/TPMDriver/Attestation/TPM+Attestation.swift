@@ -5,8 +5,8 @@ import SecretMemory
 extension TPM {
     /// See ``TPMKeyAttester/attestationIdentity()``.
     ///
-    /// - Parameter known: what was found before: it holds as long as the chip is the same and was not cleared.
-    /// - Returns: what holds now.
+    /// - Parameter known: an earlier result: it holds as long as the chip is the same and was not cleared.
+    /// - Returns: the identity that holds now.
     /// - Throws: ``KeychainError`` with `errSecNotAvailable`.
     func chipIdentity(known: ChipIdentity?) throws(KeychainError) -> ChipIdentity {
         try withHierarchies { connection throws(TPMError) in
@@ -85,13 +85,13 @@ extension TPM {
         }
     }
 
-    /// Runs what no user authorises: where an authorisation is wrong, a hierarchy's is not empty.
+    /// Runs commands that no user authorises: a wrong authorisation means that a hierarchy's is not empty.
     ///
     /// - Parameters:
-    ///   - refusedParameter: what it means that the chip cannot read a parameter.
-    ///   - body: sends commands; does no harm when it runs twice.
+    ///   - refusedParameter: the error for a parameter that the chip refuses.
+    ///   - body: sends commands; safe to run twice.
     /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, in the terms of the port.
+    /// - Throws: what `body` throws, as a ``KeychainError``.
     private func withHierarchies<R: ~Copyable>(
         refusedParameter: Status = .internalComponent,
         _ body: (TPMConnection) throws(TPMError) -> R
@@ -108,7 +108,7 @@ extension TPM {
     }
 }
 
-/// The primaries of attestation; both are made again from their templates whenever they are needed.
+/// The primaries for attestation; both are created again from their templates whenever they are needed.
 private enum Primary {
     case endorsement(EndorsementKey)
     case attestation
@@ -129,7 +129,7 @@ private enum Primary {
 }
 
 extension TPMConnection {
-    /// Makes a primary for the length of `body`, which is lent its handle and its public area.
+    /// Creates a primary for the duration of `body`, which gets its handle and its public area.
     fileprivate func withPrimary<R: ~Copyable>(
         _ primary: Primary,
         _ body: (ESYS_TR, TPM2B_PUBLIC) throws(TPMError) -> R
@@ -164,10 +164,10 @@ extension TPMConnection {
         return try body(handle, unsafe area.pointee)
     }
 
-    /// The endorsement key to use, and its certificate where there is one that names it.
+    /// The endorsement key to use, and its certificate if the chip holds a matching one.
     ///
-    /// A chip whose maker used a template of its own makes another key than the one in the certificate: that
-    /// certificate is worth nothing here.
+    /// A chip whose maker used its own template creates another key than the certified one: that certificate is of no
+    /// use here.
     fileprivate func endorsementKey() throws(TPMError) -> (
         EndorsementKey, TPM2B_PUBLIC, certificate: [UInt8]?
     ) {
@@ -180,7 +180,7 @@ extension TPMConnection {
         return (.lowP256, area, nil)
     }
 
-    /// Lends the session that authorises an endorsement key.
+    /// Lends the session that authorises the use of an endorsement key.
     fileprivate func withAuthorization<R: ~Copyable>(
         of key: EndorsementKey,
         _ body: (ESYS_TR) throws(TPMError) -> R
@@ -230,7 +230,7 @@ extension TPMConnection {
         scheme.scheme = kTPM2_ALG_NULL
         var statement: UnsafeMutablePointer<TPM2B_ATTEST>?
         var signature: UnsafeMutablePointer<TPMT_SIGNATURE>?
-        // Certifying takes the key's ADMIN role, for which its authValue is enough while `adminWithPolicy` is clear.
+        // Certifying needs the key's ADMIN role, for which its authValue suffices while `adminWithPolicy` is clear.
         let session = try session()
         try send {
             unsafe Esys_Certify(

@@ -1,35 +1,35 @@
 public import KeychainModel
 public import SecretMemory
 
-/// Vouches for keys of the TPM: its endorsement key, an attestation key, and what that says of a key.
+/// Attests keys of the TPM: with its endorsement key, an attestation key, and that key's statement about a key.
 ///
-/// The endorsement key is the first of those that the chip holds a certificate of, elliptic curves before RSA;
-/// where it holds none, the TCG's template L-2 (P-256) without one.
+/// The endorsement key is the first one with a certificate in the chip, elliptic curves before RSA; without any, the
+/// one of TCG's template L-2 (P-256), uncertified.
 public final class TPMKeyAttester: KeyAttester {
     private let tpm: TPM
-    /// What does not change while the chip is not cleared, so that it is asked for once.
+    /// The identity, which stays the same until the chip is cleared, so it is read once.
     private let known = Guarded<ChipIdentity?>(nil)
 
-    /// Vouches for keys of a chip.
+    /// Creates an attester for keys of a chip.
     public init(_ tpm: TPM) { self.tpm = tpm }
 
-    /// Who vouches for keys.
+    /// The identity that attests keys.
     ///
     /// - Returns: the chip's endorsement key, its certificate, and the attestation key.
-    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when the chip is gone, or one of its hierarchies
-    ///   demands an authorisation.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` if the chip is missing, or one of its hierarchies needs
+    ///   an authorisation.
     public func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
         let chip = try await tpm.chipIdentity(known: known.withLock { $0 })
         known.withLock { $0 = chip }
         return chip.identity
     }
 
-    /// Gives back the secret of a credential.
+    /// Returns the secret of a credential.
     ///
-    /// - Parameter challenge: what the server made for the endorsement key and the attestation key's name.
+    /// - Parameter challenge: the server's challenge for the endorsement key and the attestation key's name.
     /// - Returns: the secret, at most 64 bytes.
-    /// - Throws: ``KeychainError`` with `errSecDecode` for a credential that was made for another attestation key
-    ///   or another chip, or changed on the way; `errSecParam` for one that is too long.
+    /// - Throws: ``KeychainError`` with `errSecDecode` for a credential made for another attestation key or another
+    ///   chip, or altered in transit; `errSecParam` for one that is too long.
     public func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
         let longest = ActivationChallenge.longestPart
         guard challenge.credential.count <= longest, challenge.encryptedSecret.count <= longest else {
@@ -44,9 +44,9 @@ public final class TPMKeyAttester: KeyAttester {
     ///
     /// - Parameters:
     ///   - key: ``HardwareKey/blob``.
-    ///   - authorization: what the key was made with.
-    ///   - qualifyingData: what the statement is to carry, at most 64 bytes.
-    /// - Returns: the statement, and all that is needed to check it.
+    ///   - authorization: the value that the key was created with.
+    ///   - qualifyingData: the data to include in the statement, at most 64 bytes.
+    /// - Returns: the statement, and all that is needed to verify it.
     /// - Throws: as ``TPMPrivateKeys/sign(digest:with:authorization:)``, and `errSecParam` for qualifying data that
     ///   is too long.
     public func attest(
@@ -61,12 +61,12 @@ public final class TPMKeyAttester: KeyAttester {
     }
 }
 
-/// What is known of a chip.
+/// The known identity of a chip.
 struct ChipIdentity: Sendable {
-    /// The name of its storage primary, which a clear changes, as it changes the attestation key.
+    /// The name of its storage primary, which a clear changes, like the attestation key.
     let primaryName: [UInt8]
-    /// Which of the endorsement keys.
+    /// The endorsement key in use.
     let endorsementKey: EndorsementKey
-    /// What a server is told.
+    /// The identity that a server gets.
     let identity: AttestationIdentity
 }

@@ -2,34 +2,35 @@ import CTSS2
 import Glibc
 import SecretMemory
 
-/// How long a chip is waited for: the library's own calls wait for ever.
+/// A time limit for the chip's responses: the library's own calls wait for ever.
 enum AnswerTime {
-    /// Longer than any command of ours takes on a slow chip (an ECC primary: about 1 s), in milliseconds.
+    /// Longer than any of our commands takes on a slow chip (an ECC primary: about 1 s), in milliseconds.
     static let limit: CInt = 10_000
 
-    /// A transport whose functions were replaced.
+    /// The original functions of a transport.
     @safe
     private struct Transport {
         let transmit: TSS2_TCTI_TRANSMIT_FCN
         let receive: TSS2_TCTI_RECEIVE_FCN
-        /// Where the simulator listens; nil for real chips.
+        /// The simulator's socket; nil for real chips.
         let simulator: String?
-        /// A command was sent, and nothing of its answer was asked for yet.
+        /// A command was sent, and its response has not been requested yet.
         var isAwaited = false
-        /// Where the simulator's socket was found last.
+        /// The descriptor at which the simulator's socket was last found.
         var socket: CInt = 0
     }
 
-    /// By the addresses of their contexts.
+    /// The transports by the addresses of their contexts.
     private static let transports = Guarded<[UInt: Transport]>([:])
 
-    /// Has a transport give up with ``ResponseCode/silence`` when no answer begins in time, until ``forget(_:)``.
+    /// Makes a transport fail with ``ResponseCode/silence`` if no response begins in time, until ``forget(_:)``.
     ///
-    /// A transport that tells no descriptor to wait for, as the kernel's device in some builds of the library, stays as it
-    /// is: the kernel's driver gives up by itself. A simulator's tells none, and its socket gets the limit.
+    /// A transport without a descriptor to poll, such as the kernel's device in some builds of the library, stays
+    /// unchanged: the kernel's driver has its own timeout. A simulator's has none either, and its socket gets the
+    /// limit.
     ///
-    /// The library asks for an answer twice, first for its length. Only the first time is waited: afterwards there may be
-    /// nothing left to read.
+    /// The library requests a response twice, first for its length. Only the first request waits: afterwards there
+    /// may be nothing left to read.
     static func limit(_ transport: OpaquePointer?, _ configuration: String) {
         guard let transport = unsafe transport else { return }
         let common = unsafe UnsafeMutableRawPointer(transport)
@@ -57,12 +58,12 @@ enum AnswerTime {
         }
     }
 
-    /// Forgets a transport, which is used no more.
+    /// Removes a transport that is no longer used.
     static func forget(_ transport: OpaquePointer?) {
         transports.withLock { $0[UInt(bitPattern: transport)] = nil }
     }
 
-    /// A command is sent: its answer is waited for.
+    /// Records that a command is sent and its response awaited.
     private static func beginCommand(on context: OpaquePointer?) -> Transport? {
         transports.withLock {
             $0[UInt(bitPattern: context)]?.isAwaited = true
@@ -70,7 +71,7 @@ enum AnswerTime {
         }
     }
 
-    /// An answer is asked for: the transport as it was before, which from now on awaits none.
+    /// Records that the response is requested, and returns the transport as it was before.
     private static func beginAnswer(on context: OpaquePointer?) -> Transport? {
         transports.withLock {
             let transport = $0[UInt(bitPattern: context)]
@@ -100,7 +101,7 @@ enum AnswerTime {
         while true {
             let left = (end - .now) / .milliseconds(1)
             let ready = unsafe poll(&place, 1, CInt(max(0, left)))
-            // A connection that ended is the transport's to report.
+            // The transport itself reports a closed connection.
             if ready != 0, ready > 0 || errno != EINTR { return true }
             if ready == 0 { return false }
         }
@@ -112,12 +113,12 @@ enum AnswerTime {
 extension AnswerTime {
     private static let simulatorPrefix = "swtpm:path="
 
-    /// Sets `SO_RCVTIMEO` (socket(7)) on this process's socket to that address that has none yet: the library does not tell
-    /// which it is, and connects anew for each command.
+    /// Sets `SO_RCVTIMEO` (socket(7)) on this process's socket to that address, unless it is set already.
     ///
-    /// Looks first where it was the last time: looking at 1,024 descriptors takes 0.1 ms.
+    /// The library does not reveal its descriptor, and connects anew for each command. The last known descriptor is
+    /// tried first: checking 1,024 descriptors takes 0.1 ms.
     ///
-    /// - Returns: the socket; nil when there is none.
+    /// - Returns: the socket; nil if there is none.
     private static func limitSocket(connectedTo path: String, expected: CInt) -> CInt? {
         if limitSocket(expected, ifConnectedTo: path) { return expected }
         return (0..<1024).first { limitSocket($0, ifConnectedTo: path) }

@@ -1,7 +1,7 @@
 public import KeychainModel
 
 extension KeychainError {
-    /// Turns what the driver reports into what callers act on; the only place that does.
+    /// Translates the driver's errors to those that callers act on; the only place that does.
     public init(_ error: TPMError) {
         switch error {
         case .response(let code): self.init(code)
@@ -41,9 +41,9 @@ extension KeychainError {
 }
 
 extension DriverCause {
-    /// The machine was restarted since.
+    /// The machine was restarted since the secret was stored.
     public static let restarted = DriverCause(domain: "tpm", code: "restarted")
-    /// The lockout authorisation is set already; a guess would lock it.
+    /// The lockout authorisation is set already; a wrong guess would lock it.
     public static let lockoutAuthorizationSet = DriverCause(
         domain: "tpm",
         code: "lockout authorization is set"

@@ -1,32 +1,32 @@
 public import KeychainModel
 
-/// The chip: one connection to it, and the thread that waits for its answers.
+/// The chip: one connection to it, and the thread that waits for its responses.
 ///
-/// Nothing is opened before the first command. When the connection is lost, the next command opens a new one.
-/// The library below prints to standard error, and with some settings everything that passes through it: whoever
-/// starts a program that uses this type puts ``libraryEnvironment`` into its environment.
+/// Nothing is opened before the first command. If the connection is lost, the next command opens a new one. tpm2-tss
+/// prints to standard error, and with some settings everything that passes through it: a program that uses this type
+/// has to be started with ``libraryEnvironment`` in its environment.
 ///
-/// An object stays loaded in the chip until ``close()``, and two sessions for as long as they are used: a TPM without
-/// resource manager has room for three of each at least, for all its users.
+/// One object stays loaded in the chip until ``close()``, and two sessions for as long as they are used: a TPM
+/// without resource manager has room for at least three of each, for all its users.
 public actor TPM {
     /// The kernel's resource manager.
     public static let resourceManager = "device:/dev/tpmrm0"
 
-    /// What silences tpm2-tss; anything else lets it print, at some levels even secrets.
+    /// The variables that silence tpm2-tss; otherwise it prints, at some levels even secrets.
     public static let libraryEnvironment = ["TSS2_LOG": "all+NONE"]
 
     private let configuration: String
-    /// Where its indices are noted.
+    /// The notes of the chip's indices.
     let notes: (any HardwareNotes)?
     private let thread = TPMThread()
     private let sessionTime: Duration
     private var connection: TPMConnection?
     private var commandsOfClosedConnections = 0
-    /// When the chip last did not answer in time.
+    /// When the chip last failed to respond in time.
     private var silence: ContinuousClock.Instant?
-    /// Flushes sessions that nobody uses any more; nil while there are none.
+    /// Flushes idle sessions; nil while there are none.
     private var sessionWatch: Task<Void, Never>?
-    /// ``commandCount`` when it looked last.
+    /// ``commandCount`` at the previous check.
     private var watchedCount = 0
 
     /// The thread that waits for the chip.
@@ -34,14 +34,14 @@ public actor TPM {
         unsafe thread.asUnownedSerialExecutor()
     }
 
-    /// Names a chip.
+    /// Describes a chip.
     ///
     /// - Parameters:
     ///   - configuration: the transport in the form of `Tss2_TctiLdr_Initialize`: `device:` and a path, or, for
     ///     tests, `swtpm:path=` and a socket. It comes from the program's own configuration, never from a client: a
     ///     transport is a library that gets loaded.
-    ///   - notes: where indices are noted before they are made; without them, what a machine that stops leaves
-    ///     behind stays there.
+    ///   - notes: records indices before they are created; without it, an index left behind by a crash stays in the
+    ///     chip.
     ///   - sessionTime: sessions are flushed when no command was sent for this long, and at most twice as long.
     public init(
         configuration: String = TPM.resourceManager,
@@ -55,13 +55,13 @@ public actor TPM {
 
     isolated deinit { connection?.close() }
 
-    /// Flushes what is loaded and closes the connection; the next command opens a new one.
+    /// Flushes the loaded objects and closes the connection; the next command opens a new one.
     public func close() {
         connection?.close()
         drop()
     }
 
-    /// How many commands were sent to the chip so far.
+    /// The number of commands sent to the chip so far.
     package var commandCount: Int { commandsOfClosedConnections + (connection?.commandCount ?? 0) }
 
     private func watchSessions() {
@@ -70,7 +70,7 @@ public actor TPM {
         }
     }
 
-    /// Flushes the sessions, unless a command was sent since the last look; whether there are none now.
+    /// Flushes the sessions, unless a command was sent since the previous check; returns whether it did.
     private func flushIdleSessions() -> Bool {
         let count = commandCount
         guard count == watchedCount else {
@@ -82,9 +82,9 @@ public actor TPM {
         return true
     }
 
-    /// Lends the connection to `body`, and once more when it was found to be lost on the way.
+    /// Runs `body` with the connection, and again with a new one if the connection was lost.
     ///
-    /// So `body` must do no harm when it runs twice.
+    /// So `body` must be safe to run twice.
     func withConnection<R: ~Copyable>(
         _ body: (TPMConnection) throws(TPMError) -> R
     ) throws(TPMError) -> R {
@@ -107,23 +107,23 @@ public actor TPM {
         }
     }
 
-    /// How long a chip that did not answer is not asked again: one request asks several times.
+    /// How long commands fail at once after the chip did not respond: one request sends several.
     private static let pauseAfterSilence = Duration.seconds(3)
 
-    /// A simulator's transport tells a socket that was silent for too long as one that failed.
+    /// A simulator's transport reports a socket timeout as a failed connection.
     private func isSilence(_ error: TPMError, since start: ContinuousClock.Instant) -> Bool {
         let limit = Duration.milliseconds(Int64(AnswerTime.limit))
         return error.isSilence || error.isLostConnection && ContinuousClock.now - start >= limit
     }
 
-    /// Lets go of a connection on which an answer may still come.
+    /// Drops a connection on which a late response may still arrive.
     private func fallenSilent() -> TPMError {
         drop()
         silence = .now
         return .silent
     }
 
-    /// Adds to a lockout how long it lasts at most.
+    /// Adds to a lockout error how long it lasts at most.
     private func described(_ error: TPMError) throws(TPMError) -> TPMError {
         guard case .response(let code) = error, code.tpmError == ResponseCode.lockout, let connection else {
             return error

@@ -2,17 +2,17 @@ import CTSS2
 import Glibc
 import SecretMemory
 
-/// Bytes in and out of the sized buffers of Part 2: a 16-bit size, then the bytes.
+/// Access to the sized buffers of Part 2: a 16-bit size, then the bytes.
 ///
-/// The buffers are never named: as imported, they are tuples of hundreds of elements, which the compiler takes
-/// minutes for.
+/// The buffers are not accessed by name: Swift imports them as tuples of hundreds of elements, which take the
+/// compiler minutes.
 enum TPM2B {
-    /// Where the bytes stand.
+    /// The offset of the bytes.
     private static let offset = MemoryLayout<UInt16>.size
 
-    /// Puts bytes into a structure.
+    /// Copies bytes into a structure.
     ///
-    /// - Throws: ``TPMError/damaged`` when they do not fit.
+    /// - Throws: ``TPMError/damaged`` if they do not fit.
     static func set<T>(_ buffer: inout T, _ octets: UnsafeRawBufferPointer) throws(TPMError) {
         guard octets.count <= MemoryLayout<T>.size - offset else { throw .damaged }
         unsafe withUnsafeMutableBytes(of: &buffer) { buffer in
@@ -21,29 +21,29 @@ enum TPM2B {
         }
     }
 
-    /// Puts bytes into a structure.
+    /// Copies bytes into a structure.
     static func set<T>(_ buffer: inout T, _ octets: [UInt8]) throws(TPMError) {
         try set(&buffer, octets.span)
     }
 
-    /// Puts bytes into a structure.
+    /// Copies bytes into a structure.
     static func set<T>(_ buffer: inout T, _ octets: Span<UInt8>) throws(TPMError) {
         try unsafe octets.withUnsafeBytes { octets throws(TPMError) in try unsafe set(&buffer, octets) }
     }
 
-    /// Puts a secret into a structure, which its owner wipes with ``wipe(_:)``.
+    /// Copies a secret into a structure, which the caller wipes with ``wipe(_:)``.
     static func set<T>(_ buffer: inout T, _ secret: borrowing SecretBytes) throws(TPMError) {
         try unsafe secret.withUnsafeBytes { octets throws(TPMError) in try unsafe set(&buffer, octets) }
     }
 
-    /// The bytes of a structure that the library allocated, which is freed.
+    /// The bytes of a structure that the library allocated; the structure is freed.
     static func take<T>(_ buffer: UnsafeMutablePointer<T>?) -> [UInt8] {
         guard let buffer = unsafe buffer else { return [] }
         defer { unsafe Esys_Free(buffer) }
         return unsafe [UInt8](octets(of: buffer))
     }
 
-    /// The secret in a structure that the library allocated, which is wiped and freed.
+    /// The secret in a structure that the library allocated; the structure is wiped and freed.
     static func takeSecret<T>(_ buffer: UnsafeMutablePointer<T>?) -> SecretBytes {
         guard let buffer = unsafe buffer else { return SecretBytes(copying: []) }
         defer {
@@ -58,7 +58,7 @@ enum TPM2B {
         unsafe withUnsafePointer(to: buffer) { unsafe [UInt8](octets(of: $0)) }
     }
 
-    /// Overwrites all of a structure.
+    /// Overwrites a whole structure.
     static func wipe<T>(_ buffer: inout T) {
         unsafe withUnsafeMutableBytes(of: &buffer) { octets in
             guard let start = octets.baseAddress else { return }
@@ -85,7 +85,7 @@ enum PublicArea {
         return Array(octets[..<count])
     }
 
-    /// Reads the marshalled form, and all of it.
+    /// Parses the marshalled form, which has to be complete and without excess bytes.
     static func read(_ octets: [UInt8]) throws(TPMError) -> TPM2B_PUBLIC {
         var area = TPM2B_PUBLIC()
         var count = 0

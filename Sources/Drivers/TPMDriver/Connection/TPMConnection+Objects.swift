@@ -2,22 +2,22 @@ import CTSS2
 import Glibc
 import SecretMemory
 
-/// An object under the storage primary, as it is kept outside the chip.
+/// An object under the storage primary, in its form outside the chip.
 struct WrappedObject: Equatable {
-    /// The buffer of `TPM2B_PRIVATE`: encrypted by the chip.
+    /// The buffer of `TPM2B_PRIVATE`, encrypted by the chip.
     var sensitive: [UInt8]
     /// The marshalled `TPM2B_PUBLIC`.
     var area: [UInt8]
 }
 
 extension TPMConnection {
-    /// Makes an object under the primary.
+    /// Creates an object under the primary.
     ///
     /// - Parameters:
     ///   - area: its template.
     ///   - authorization: its authorisation value; empty for none.
-    ///   - data: what is sealed in it; empty for a key that the chip makes.
-    /// - Returns: the object, as it is kept outside the chip.
+    ///   - data: the data to seal; empty for a key that the chip generates.
+    /// - Returns: the object, in its form outside the chip.
     /// - Throws: ``TPMError``.
     func create(
         _ area: TPM2B_PUBLIC,
@@ -60,7 +60,7 @@ extension TPMConnection {
         )
     }
 
-    /// What a new object is to hold; its owner wipes it.
+    /// The sensitive part of a new object; the caller wipes it.
     static func sensitive(
         authorization: borrowing SecretBytes,
         data: borrowing SecretBytes
@@ -71,7 +71,7 @@ extension TPMConnection {
         return sensitive
     }
 
-    /// Loads an object for the length of `body`.
+    /// Loads an object for the duration of `body`.
     func withLoaded<R: ~Copyable>(
         _ object: WrappedObject,
         _ body: (ESYS_TR) throws(TPMError) -> R
@@ -102,7 +102,7 @@ extension TPMConnection {
         return handle
     }
 
-    /// Tells the library an authorisation value for the length of `body`.
+    /// Sets an object's authorisation value in the library for the duration of `body`.
     func withAuthorization<R: ~Copyable>(
         _ value: borrowing SecretBytes,
         of handle: ESYS_TR,
@@ -116,13 +116,13 @@ extension TPMConnection {
         return try body()
     }
 
-    /// Overwrites the library's copy of an authorisation value, which it keeps until the handle goes.
+    /// Overwrites the library's copy of an authorisation value, which it would keep as long as the handle.
     func forgetAuthorization(of handle: ESYS_TR) {
         var none = TPM2B_AUTH()
         try? local { unsafe Esys_TR_SetAuth($0.pointer, handle, &none) }
     }
 
-    /// The data sealed in a loaded object; the session authorises it, and encrypts the answer.
+    /// The data sealed in a loaded object; the session authorises the command and encrypts the response.
     func unseal(_ object: ESYS_TR, _ session: ESYS_TR) throws(TPMError) -> SecretBytes {
         var data: UnsafeMutablePointer<TPM2B_SENSITIVE_DATA>?
         try send { unsafe Esys_Unseal($0.pointer, object, session, ESYS_TR_NONE, ESYS_TR_NONE, &data) }
@@ -144,9 +144,9 @@ extension TPMConnection {
         }
     }
 
-    /// Overwrites the library's copies of what new objects are to hold, which it keeps until the next object.
+    /// Overwrites the library's copies of a new object's sensitive part, which it keeps until the next creation.
     ///
-    /// It takes them over before it finds that there is no such parent, and nothing is sent.
+    /// The calls copy their arguments before they fail on the unknown parent, and send nothing.
     func wipeCreated() {
         var nothing = TPM2B_SENSITIVE_CREATE()
         var area = TPM2B_PUBLIC()
@@ -181,12 +181,12 @@ extension TPMConnection {
         }
     }
 
-    /// A handle that the library never gives: it counts up from its first one.
+    /// A handle that the library never assigns: it counts up from its first one.
     private static let noHandle: ESYS_TR = 0x7FFF_FFFF
 
     /// The template of data that only `policy` releases; without `userWithAuth` there is no other way.
     ///
-    /// Wrong authorisation values count in the chip's own limit where it `isGuessLimited`.
+    /// With `isGuessLimited`, wrong authorisation values count towards the chip's own limit.
     static func sealedData(policy: Policy, isGuessLimited: Bool) throws(TPMError) -> TPM2B_PUBLIC {
         var area = TPM2B_PUBLIC()
         area.publicArea.type = kTPM2_ALG_KEYEDHASH

@@ -1,31 +1,30 @@
 import CTSS2
 
-/// Which of a command's parameters travel encrypted; the command must have them as its first ones.
+/// Which parameters of a command are encrypted; only its first one and the response's first one can be.
 struct ParameterEncryption: OptionSet {
     let rawValue: TPMA_SESSION
     /// The first parameter of the command.
     static let command = ParameterEncryption(rawValue: kTPMA_SESSION_DECRYPT)
-    /// The first parameter of the answer.
+    /// The first parameter of the response.
     static let answer = ParameterEncryption(rawValue: kTPMA_SESSION_ENCRYPT)
 }
 
 extension TPMConnection {
-    /// The HMAC session that stays loaded from its first use on, set to encrypt these parameters (AES-128-CFB) in the
-    /// next command.
+    /// The HMAC session, loaded on first use, set to encrypt these parameters (AES-128-CFB) in the next command.
     ///
-    /// Its key comes from a salt encrypted to the primary: nobody on the bus knows it.
+    /// Its key is derived from a salt encrypted to the primary: no eavesdropper on the bus can know it.
     func session(_ encryption: ParameterEncryption = []) throws(TPMError) -> ESYS_TR {
         if hmacSession == ESYS_TR_NONE { hmacSession = try startSession(kTPM2_SE_HMAC) }
         try set(hmacSession, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
         return hmacSession
     }
 
-    /// Lends the policy session that stays loaded from its first use on, salted too and its policy empty, to `body`,
-    /// which ends with the one command that the policy authorises.
+    /// Lends the policy session to `body`, which ends with the one command that the policy authorises.
     ///
-    /// That command empties the policy, and the session serves the next one. The library counts the authorisation
-    /// value of what is used in from the first policy on that demands it: where another does not, none may be set.
-    /// Should `body` throw, the policy is emptied here: what was shown so far counts for nothing afterwards.
+    /// The session is loaded on first use, salted too, and its policy is empty. The final command resets the policy,
+    /// and the session serves the next one. Once a policy needed an authorisation value, the library includes the
+    /// value of the used object in every later policy: where a policy does not need one, none may be set. If `body`
+    /// throws, the policy is reset here: its steps so far authorise nothing afterwards.
     func withPolicySession<R: ~Copyable>(
         _ body: (ESYS_TR) throws(TPMError) -> R
     ) throws(TPMError) -> R {
@@ -38,10 +37,10 @@ extension TPMConnection {
         }
     }
 
-    /// Sends a step of the policy session's policy, which is the last of so many handles of the command.
+    /// Sends a step of the session's policy; the session is the last of the command's `count` handles.
     ///
-    /// A chip that lost the session, as with its power, reports an unknown handle (Part 3, 5.4), which elsewhere
-    /// means an index that is gone.
+    /// A chip that lost the session, for example at power-off, reports an unknown handle (Part 3, 5.4), which
+    /// elsewhere means a missing index.
     func sendStep(handles count: UInt32, _ command: (ESYSContext) -> TSS2_RC) throws(TPMError) {
         do throws(TPMError) {
             try send(command)
@@ -51,7 +50,7 @@ extension TPMConnection {
         }
     }
 
-    /// Encrypts these parameters of the policy session's next command, and keeps the session after it.
+    /// Encrypts these parameters of the policy session's next command, and keeps the session loaded after it.
     func setUse(of policy: ESYS_TR, _ encryption: ParameterEncryption = []) throws(TPMError) {
         try set(policy, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
     }
@@ -73,7 +72,7 @@ extension TPMConnection {
         }
     }
 
-    /// Starts a session whose key comes from a salt encrypted to the primary.
+    /// Starts a session whose key is derived from a salt encrypted to the primary.
     func startSession(_ type: TPM2_SE) throws(TPMError) -> ESYS_TR {
         var symmetric = TPMT_SYM_DEF()
         symmetric.algorithm = kTPM2_ALG_AES

@@ -1,16 +1,16 @@
 import CTSS2
 import Glibc
 
-/// What the functions of ESYS take first.
+/// The first argument of the ESYS functions.
 @safe
 struct ESYSContext {
     /// `ESYS_CONTEXT *`; belongs to the ``TPMConnection`` that lends it.
     fileprivate(set) var pointer: OpaquePointer?
 }
 
-/// One ESYS context, its storage primary, which stays loaded until the end, and its two sessions.
+/// One ESYS context with its storage primary, which stays loaded until the end, and two sessions.
 ///
-/// Belongs to the actor ``TPM``, which lends it on its own thread.
+/// Owned by the actor ``TPM``, which lends it on its own thread.
 @safe
 final class TPMConnection {
     /// `TSS2_TCTI_CONTEXT *`.
@@ -21,18 +21,18 @@ final class TPMConnection {
 
     /// The storage primary: the same key for as long as the chip is not cleared.
     private(set) var primary = ESYS_TR_NONE
-    /// The primary's name (Part 1, 16): another chip or a cleared one has another.
+    /// The primary's name (Part 1, 16): it differs for another or a cleared chip.
     private(set) var primaryName: [UInt8] = []
-    /// The HMAC session salted to the primary, loaded from its first use on; see ``session(_:)``.
+    /// The HMAC session salted to the primary, loaded on first use; see ``session(_:)``.
     var hmacSession = ESYS_TR_NONE
     /// The policy session salted to the primary, likewise; see ``withPolicySession(_:)``.
     var policySession = ESYS_TR_NONE
-    /// What ``fixedProperties()`` found.
+    /// The result of ``fixedProperties()``.
     private var knownFixedProperties: [TPM2_PT: UInt32] = [:]
-    /// The NV indices that were looked at.
+    /// The NV indices known to the ESYS context.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
-    /// Opens a transport, and loads what stays loaded.
+    /// Opens a transport, and loads the storage primary.
     init(_ configuration: String) throws(TPMError) {
         let name = configuration.prefix { $0 != ":" }
         guard Self.transports.contains(String(name)) else { throw .unknownTransport }
@@ -49,34 +49,35 @@ final class TPMConnection {
         unsafe Tss2_TctiLdr_Finalize(&transport)
     }
 
-    /// Flushes what is loaded.
+    /// Flushes the loaded objects and sessions.
     func close() {
         flushSessions()
         if primary != ESYS_TR_NONE { flush(primary) }
         primary = ESYS_TR_NONE
     }
 
-    /// Flushes both sessions; the next use of either starts it anew.
+    /// Flushes both sessions; each is started again on its next use.
     func flushSessions() {
         for session in [policySession, hmacSession] where session != ESYS_TR_NONE { flush(session) }
         policySession = ESYS_TR_NONE
         hmacSession = ESYS_TR_NONE
     }
 
-    /// A transport is a library with that name: only these are loaded.
+    /// A transport is loaded as a library of that name: only these are allowed.
     private static let transports: Set = ["device", "tabrmd", "swtpm", "mssim"]
-    /// Simulators keep what their last client left loaded, and have one client at a time.
+    /// Simulators keep their last client's objects loaded, and serve one client at a time.
     private static let transportsWithoutManager: Set = ["swtpm", "mssim"]
 }
 
 // MARK: - Commands
 
 extension TPMConnection {
-    /// How long a chip that asks for patience gets it: ten waits, each twice as long as the one before.
+    /// The waits in milliseconds when the chip asks to retry: ten, each twice as long as the one before.
     private static let waits = (0..<10).map { CInt(1 << $0) }
 
-    /// Sends one command, and again for as long as the chip asks for patience, about one second; the closure calls
-    /// one ESYS function that sends one command.
+    /// Sends one command, and retries it while the chip asks for that, for about one second.
+    ///
+    /// The closure calls one ESYS function that sends one command.
     func send(_ command: (ESYSContext) -> TSS2_RC) throws(TPMError) {
         for wait in Self.waits {
             let code = try sendOnce(command)
@@ -101,12 +102,12 @@ extension TPMConnection {
         guard code == 0 else { throw .response(ResponseCode(rawValue: code)) }
     }
 
-    /// Takes an object or session out of the chip; what cannot be flushed is not there.
+    /// Flushes an object or session from the chip; one that cannot be flushed is not loaded.
     func flush(_ handle: ESYS_TR) {
         try? send { unsafe Esys_FlushContext($0.pointer, handle) }
     }
 
-    /// Some values of the chip from a property on (`TPM2_CAP_TPM_PROPERTIES`).
+    /// Some of the chip's properties, starting at `first` (`TPM2_CAP_TPM_PROPERTIES`).
     func properties(from first: TPM2_PT, count: UInt32) throws(TPMError) -> [TPM2_PT: UInt32] {
         var values: [TPM2_PT: UInt32] = [:]
         try capability(kTPM2_CAP_TPM_PROPERTIES, first, count) { data in
@@ -119,7 +120,7 @@ extension TPMConnection {
         return values
     }
 
-    /// The values of the chip that do not change while it runs (`TPM2_PT_FIXED`); asked for once.
+    /// The chip's properties that do not change while it runs (`TPM2_PT_FIXED`); queried once.
     func fixedProperties() throws(TPMError) -> [TPM2_PT: UInt32] {
         if knownFixedProperties.isEmpty {
             knownFixedProperties = try properties(from: kTPM2_PT_FIXED, count: 64)
@@ -127,10 +128,10 @@ extension TPMConnection {
         return knownFixedProperties
     }
 
-    /// More than fit into an answer.
+    /// More than fit into a response.
     private static let manyHandles: UInt32 = 256
 
-    /// The handles in use from one on, of its kind, as many as fit into an answer (254).
+    /// The handles in use of the same kind, starting at `first`, as many as fit into a response (254).
     func handles(from first: TPM2_HANDLE) throws(TPMError) -> [TPM2_HANDLE] {
         var handles: [TPM2_HANDLE] = []
         try capability(kTPM2_CAP_HANDLES, first, Self.manyHandles) { data in
@@ -142,7 +143,7 @@ extension TPMConnection {
         return handles
     }
 
-    /// After how many seconds the chip forgives one wrong guess (`TPM2_PT_LOCKOUT_INTERVAL`).
+    /// The seconds after which the chip forgets one wrong guess (`TPM2_PT_LOCKOUT_INTERVAL`).
     func lockoutInterval() throws(TPMError) -> UInt32 {
         try properties(from: kTPM2_PT_LOCKOUT_INTERVAL, count: 1)[kTPM2_PT_LOCKOUT_INTERVAL] ?? 0
     }
@@ -173,7 +174,7 @@ extension TPMConnection {
         read(unsafe data.pointee)
     }
 
-    /// Flushes what a client that died left in a simulator.
+    /// Flushes objects and sessions that an earlier client left in a simulator.
     private func flushLeftovers() throws(TPMError) {
         for first in [kTPM2_TRANSIENT_FIRST, kTPM2_LOADED_SESSION_FIRST] {
             for handle in try handles(from: first) {
@@ -197,10 +198,10 @@ extension TPMConnection {
 // MARK: - What stays loaded
 
 extension TPMConnection {
-    /// Makes the storage primary anew: its seed and the template alone decide what it is.
+    /// Creates the storage primary again: its seed and the template alone determine it.
     ///
-    /// Its template is the one for ECC P-256 of "TCG TPM v2.0 Provisioning Guidance", 7.5.1; it is not subject to
-    /// the chip's limit on guesses (`noDA`), so that a chip in lockout still loads what lies under it.
+    /// Its template is the one for ECC P-256 of "TCG TPM v2.0 Provisioning Guidance", 7.5.1; it is not subject to the
+    /// chip's limit on guesses (`noDA`), so that a chip in lockout can still load objects under it.
     private func createPrimary() throws(TPMError) {
         var template = TPM2B_PUBLIC()
         template.publicArea.type = kTPM2_ALG_ECC
@@ -225,9 +226,9 @@ extension TPMConnection {
         primaryName = try name(of: primary)
     }
 
-    /// Makes a primary object, loaded.
+    /// Creates and loads a primary object.
     ///
-    /// - Throws: ``TPMError/ownerAuthorizationSet`` when the hierarchy has an authorisation.
+    /// - Throws: ``TPMError/ownerAuthorizationSet`` if the hierarchy has an authorisation.
     func createPrimary(
         _ hierarchy: ESYS_TR,
         _ template: TPM2B_PUBLIC,
@@ -264,7 +265,7 @@ extension TPMConnection {
         return handle
     }
 
-    /// Runs what needs the owner's authorisation, which is empty where nobody set it.
+    /// Runs commands that need the owner's authorisation, which is empty unless it was set.
     func asOwner(_ body: () throws(TPMError) -> Void) throws(TPMError) {
         do throws(TPMError) {
             try body()
@@ -274,7 +275,7 @@ extension TPMConnection {
         }
     }
 
-    /// An object's or index's name as the library knows it.
+    /// The name of an object or index, as the library knows it.
     func name(of handle: ESYS_TR) throws(TPMError) -> [UInt8] {
         var name: UnsafeMutablePointer<TPM2B_NAME>?
         try local { unsafe Esys_TR_GetName($0.pointer, handle, &name) }

@@ -1,28 +1,28 @@
 public import KeychainModel
 
-/// Why the TPM did not do what was asked.
+/// Why a TPM operation failed.
 public enum TPMError: Error, Sendable, Equatable {
-    /// The chip or its library refused.
+    /// The chip or its library returned an error.
     case response(ResponseCode)
-    /// The chip accepts no guesses for at most so many seconds: its own limit was reached.
+    /// The chip's own limit was reached: it accepts no guesses for at most this many seconds.
     case lockedOut(ResponseCode, seconds: Int64)
-    /// What was stored belongs to another chip, or this one was cleared since.
+    /// The blob belongs to another chip, or this chip was cleared since.
     case otherHardware
-    /// A counter went on, or is not the one that a secret was sealed to.
+    /// The counter advanced, or is not the one that a secret was sealed to.
     case invalidated
-    /// The machine was restarted since, which destroyed what was stored.
+    /// The machine was restarted since, which destroyed the secret.
     case restarted
-    /// What was stored cannot be read.
+    /// The blob cannot be decoded.
     case damaged
-    /// An index of a keybag is gone or is another one: somebody with the owner's rights removed it.
+    /// A keybag's index is missing or replaced: it was removed with the owner's rights.
     case missingIndex
-    /// The owner's authorisation is set, so that nothing can be made in the chip.
+    /// The owner's authorisation is set, so that nothing can be created in the chip.
     case ownerAuthorizationSet
     /// The lockout authorisation is set already.
     case lockoutAuthorizationSet
-    /// An index cannot be noted, and so is not made.
+    /// An index could not be noted, and so was not created.
     case unnoted(KeychainError)
-    /// The configured transport is not one that is accepted.
+    /// The configured transport is not an allowed one.
     case unknownTransport
 }
 
@@ -35,7 +35,7 @@ extension TPMError {
         }
     }
 
-    /// Whether the chip knows nothing under the command's handle with this number, counted from 1.
+    /// Whether the chip has nothing loaded under the command's handle with this number, counted from 1.
     func isUnknownHandle(number: UInt32) -> Bool {
         guard case .response(let code) = self else { return false }
         return code.tpmError == ResponseCode.handle && code.rawValue >> 8 & 7 == number
@@ -44,13 +44,13 @@ extension TPMError {
     /// The chip did not answer in time.
     static let silent = TPMError.response(ResponseCode(rawValue: ResponseCode.silence))
 
-    /// Whether the chip did not answer in time; its answer may still come, and would be taken for another one's.
+    /// Whether the chip did not respond in time; a late response could be taken for that of the next command.
     var isSilence: Bool {
         guard case .response(let code) = self else { return false }
         return code.rawValue == ResponseCode.silence
     }
 
-    /// Whether the connection is of no use any more: the transport failed, or the chip lost what was loaded.
+    /// Whether the connection is unusable: the transport failed, or the chip lost the loaded objects.
     var isLostConnection: Bool {
         guard case .response(let code) = self else { return false }
         if let error = code.tpmError { return ResponseCode.staleReferences.contains(error) }

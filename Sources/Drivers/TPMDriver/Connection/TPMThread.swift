@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Threads
 
-/// Runs an actor's jobs in order on one thread of their own, which may block: the ESYS calls wait for the chip.
+/// Runs an actor's jobs in order on a dedicated thread, which may block: the ESYS calls wait for the chip.
 final class TPMThread: SerialExecutor {
     private let queue = JobQueue()
 
-    /// Starts the thread; it ends once the executor is gone and its last job has run.
+    /// Starts the thread; it ends once the executor is destroyed and its last job has run.
     init() {
         let result = BlockingThread.start { [queue] in queue.run() }
         precondition(result == 0, "no thread for the TPM: errno \(result)")
@@ -19,10 +19,10 @@ final class TPMThread: SerialExecutor {
     }
 }
 
-/// What the thread keeps alive, so that the executor can go first.
+/// The thread's job queue, which the thread retains so that the executor can be destroyed first.
 @safe
 private final class JobQueue: @unchecked Sendable {  // all variables are touched under the mutex alone
-    /// Deeper than any call goes; a small part of what a command takes.
+    /// Deeper than any call goes; wiping it takes a small part of a command's time.
     private static let depth = 256 * 1024
 
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -70,7 +70,8 @@ private final class JobQueue: @unchecked Sendable {  // all variables are touche
             guard unsafe !next.isEmpty else { return }
             unsafe next.forEach {
                 unsafe $0.job.runSynchronously(on: $0.executor)
-                // The library's functions and the structures that go into them leave what they sealed and unsealed.
+                // The library's functions and their argument structures leave sealed and unsealed secrets on the
+                // stack.
                 clinux_wipe_stack(Self.depth)
             }
         }

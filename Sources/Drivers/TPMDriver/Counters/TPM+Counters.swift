@@ -18,7 +18,7 @@ extension TPM {
         }
     }
 
-    /// See ``TPMHardwareGuard/nextEpoch(after:)``; should it run twice, the counter goes on by two.
+    /// See ``TPMHardwareGuard/nextEpoch(after:)``; if it runs twice, the counter advances by two.
     func nextEpoch(after octets: [UInt8]) throws(KeychainError) -> SealedDeviceSecret {
         do throws(TPMError) {
             let (blob, index) = try Self.counter(octets, .epoch)
@@ -90,7 +90,7 @@ extension TPM {
         var target: UInt64?
         return try withGeneration(octets) { connection, counter throws(TPMError) in
             let value = try connection.count(counter)
-            // Here for the second time: the command arrived, and its answer did not.
+            // The second run: the command was executed, but its response was lost.
             if let target, value >= target { return value }
             target = value + 1
             try connection.increment(counter)
@@ -119,7 +119,7 @@ extension TPM {
 // MARK: - Counters
 
 extension TPM {
-    /// Makes a counter and counts once, because before that it has no value.
+    /// Creates a counter and increments it once, because before that it has no value.
     private func withNewCounter<R: ~Copyable>(
         _ kind: TPMBlob.Kind,
         on connection: TPMConnection,
@@ -145,7 +145,7 @@ extension TPM {
 }
 
 extension TPMConnection {
-    /// Adds one (`TPM2_NV_Increment`).
+    /// Increments a counter (`TPM2_NV_Increment`).
     func increment(_ counter: ESYS_TR) throws(TPMError) {
         let session = try session()
         try send {
@@ -153,7 +153,7 @@ extension TPMConnection {
         }
     }
 
-    /// The counter's value (`TPM2_NV_Read`).
+    /// Reads a counter's value (`TPM2_NV_Read`).
     fileprivate func count(_ counter: ESYS_TR) throws(TPMError) -> UInt64 {
         var data: UnsafeMutablePointer<TPM2B_MAX_NV_BUFFER>?
         let session = try session(.answer)
@@ -174,7 +174,7 @@ extension TPMConnection {
         return value
     }
 
-    /// Lets a policy session go on only while the counter has a value (`TPM2_PolicyNV`).
+    /// Lets a policy session continue only while the counter has a value (`TPM2_PolicyNV`).
     func policy(
         _ policy: ESYS_TR,
         _ counter: ESYS_TR,
@@ -199,7 +199,7 @@ extension TPMConnection {
         }
     }
 
-    /// Makes a secret that opens only while the counter has this value.
+    /// Creates a secret that opens only while the counter has this value.
     fileprivate func sealEpoch(
         _ index: NVIndex,
         _ value: UInt64
@@ -220,7 +220,7 @@ extension TPMConnection {
         return SealedDeviceSecret(blob: blob.encoded(), secret: secret)
     }
 
-    /// Runs commands on an epoch: another chip, a missing counter and one that went on all mean that it is over.
+    /// Runs commands on an epoch: another chip, a missing counter and an advanced one all invalidate it.
     fileprivate func invalidating<R: ~Copyable>(
         _ blob: TPMBlob,
         _ body: () throws(TPMError) -> R

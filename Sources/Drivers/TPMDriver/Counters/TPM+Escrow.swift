@@ -5,8 +5,8 @@ import SecretMemory
 extension TPM {
     /// See ``TPMHardwareGuard/escrow(_:authorization:)``.
     ///
-    /// A primary object of the NULL hierarchy holds the bytes, and leaves the chip as a saved context: what
-    /// encrypts that is new after each restart.
+    /// A primary object of the NULL hierarchy contains the bytes, and leaves the chip as a saved context: the key
+    /// that encrypts the context changes with each restart.
     func escrow(
         _ secret: borrowing SecretBytes,
         _ authorization: borrowing SecretBytes
@@ -68,7 +68,7 @@ extension TPMConnection {
         return Array(octets[..<count])
     }
 
-    /// - Throws: ``TPMError/restarted`` when the chip no longer knows what encrypted the context.
+    /// - Throws: ``TPMError/restarted`` if the chip no longer has the key that encrypted the context.
     fileprivate func loadContext(_ octets: [UInt8]) throws(TPMError) -> ESYS_TR {
         var context = TPMS_CONTEXT()
         var count = 0

@@ -1,28 +1,28 @@
 public import KeychainModel
 public import SecretMemory
 
-/// Counters that never go back, and secrets that a restart destroys, in the TPM.
+/// Counters in the TPM that never go back, and secrets that a restart destroys.
 ///
-/// A counter that somebody deletes and makes anew starts above all that the chip ever deleted, so that what was
-/// sealed to an earlier value stays dead.
+/// A counter that is deleted and created again starts above every value the chip ever deleted, so that a secret
+/// sealed to an earlier value stays sealed for good.
 public struct TPMHardwareGuard: HardwareGuard {
     private let tpm: TPM
 
     /// Uses a chip.
     public init(_ tpm: TPM) { self.tpm = tpm }
 
-    /// Makes a counter and a secret sealed to its first value.
+    /// Creates a counter and a secret sealed to its first value.
     public func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret { try await tpm.makeEpoch() }
 
-    /// Counts on and makes a secret sealed to the new value.
+    /// Increments the counter and creates a secret sealed to the new value.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/invalidated`` when the
-    ///   counter is gone.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/invalidated`` if the counter
+    ///   is gone.
     public func nextEpoch(after blob: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret {
         try await tpm.nextEpoch(after: blob)
     }
 
-    /// Brings back a secret while its counter stands where it stood.
+    /// Unseals a secret while its counter still has the value it was sealed to.
     public func openEpoch(_ blob: [UInt8]) async throws(KeychainError) -> SecretBytes {
         try await tpm.openEpoch(blob)
     }
@@ -30,7 +30,7 @@ public struct TPMHardwareGuard: HardwareGuard {
     /// Removes the counter of an epoch.
     public func destroyEpoch(_ blob: [UInt8]) async { await tpm.destroy(blob, .epoch) }
 
-    /// Makes a counter.
+    /// Creates a counter.
     public func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
         try await tpm.makeGeneration()
     }
@@ -40,7 +40,7 @@ public struct TPMHardwareGuard: HardwareGuard {
         try await tpm.generation(counter)
     }
 
-    /// Counts on by one, also when the connection is lost on the way.
+    /// Increments a counter by one, even if the connection is lost meanwhile.
     public func advanceGeneration(_ counter: [UInt8]) async throws(KeychainError) -> UInt64 {
         try await tpm.advanceGeneration(counter)
     }
@@ -48,7 +48,7 @@ public struct TPMHardwareGuard: HardwareGuard {
     /// Removes a counter.
     public func destroyGeneration(_ counter: [UInt8]) async { await tpm.destroy(counter, .generation) }
 
-    /// Removes the noted counters that none of these names.
+    /// Removes the noted counters except the given ones.
     public func removeLeftovers(keeping counters: [[UInt8]]) async {
         await tpm.removeLeftovers([.epoch, .generation], keeping: counters)
     }
@@ -63,7 +63,7 @@ public struct TPMHardwareGuard: HardwareGuard {
         try await tpm.status().lockoutAuthSet
     }
 
-    /// Seals bytes in the hierarchy whose seed every restart replaces.
+    /// Seals bytes in the NULL hierarchy, whose seed every restart replaces.
     ///
     /// - Throws: ``KeychainError`` with `errSecDataTooLarge` for more than 64 bytes.
     public func escrow(
@@ -74,10 +74,10 @@ public struct TPMHardwareGuard: HardwareGuard {
         return try await tpm.escrow(secret, authorization)
     }
 
-    /// Brings an escrow's bytes back.
+    /// Unseals an escrow's bytes.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/restarted`` after a
-    ///   restart, `errSecAuthFailed` for another authorisation.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/restarted`` after a restart,
+    ///   `errSecAuthFailed` for another authorisation.
     public func openEscrow(
         _ blob: [UInt8],
         authorization: borrowing SecretBytes

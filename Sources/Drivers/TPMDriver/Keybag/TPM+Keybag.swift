@@ -5,7 +5,8 @@ import SecretMemory
 extension TPM {
     /// See ``TPMKeySealer/seal(authorization:)``.
     ///
-    /// The object is made before the index, so that little happens while a power cut would leave the index behind.
+    /// The object is created before the index, to shorten the time in which a power failure would leave the index
+    /// behind.
     func sealDeviceSecret(
         _ authorization: borrowing SecretBytes
     ) throws(KeychainError) -> SealedDeviceSecret {
@@ -53,7 +54,7 @@ extension TPM {
             guard let object = blob.object else { throw TPMError.damaged }
             return try withPINIndex(of: blob) { connection, index throws(TPMError) in
                 try connection.withPolicySession { policy throws(TPMError) in
-                    // A wrong passcode ends here, before anything that the chip's own limit covers.
+                    // A wrong passcode fails here, before any step that the chip's own limit counts.
                     try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
                         try connection.policySecret(of: index, policy)
                     }
@@ -85,8 +86,8 @@ extension TPM {
 
     /// Runs commands on a blob's PIN index.
     ///
-    /// An index that is gone was removed, or went with all others when the chip was cleared, which the primary of a new
-    /// connection tells; the commands are run again then, to no effect.
+    /// A missing index was removed, or the chip was cleared, which only the primary of a new connection tells; the
+    /// commands are then run again, without further effect.
     private func withPINIndex<R: ~Copyable>(
         of blob: TPMBlob,
         _ body: (TPMConnection, ESYS_TR) throws(TPMError) -> R
@@ -109,13 +110,13 @@ extension TPM {
         return try run()
     }
 
-    /// Removes a blob's index; what cannot be removed is not there, or is somebody else's.
+    /// Removes a blob's index; one that cannot be removed is missing or another program's.
     func destroy(_ octets: [UInt8], _ kind: TPMBlob.Kind) {
         guard let blob = try? TPMBlob(octets, kind) else { return }
         try? remove(blob)
     }
 
-    /// Removes a blob's index, and forgets it where it is there no more.
+    /// Removes a blob's index, and its note once the index is gone.
     func remove(_ blob: TPMBlob) throws(TPMError) {
         guard let handle = blob.index else { return }
         let index: NVIndex = blob.kind == .keybag ? .pin(handle) : .counter(handle)
@@ -130,7 +131,7 @@ extension TPM {
         try forgetNote(of: blob)
     }
 
-    /// Whether a blob was made with this very chip, as it is.
+    /// Whether a blob was made with this chip and the chip was not cleared since.
     func isOwn(_ octets: [UInt8], _ kind: TPMBlob.Kind) -> Bool {
         guard let blob = try? TPMBlob(octets, kind) else { return false }
         let name = try? withConnection { connection throws(TPMError) in connection.primaryName }
@@ -139,7 +140,7 @@ extension TPM {
 }
 
 extension TPMConnection {
-    /// Writes count and limit of a new PIN index: the only time it can be written.
+    /// Writes the count and the limit of a new PIN index, which can be written only once.
     func limitAttempts(of index: NVIndex) throws(TPMError) {
         guard let handle = indices[index.handle] else { throw .missingIndex }
         var data = TPM2B_MAX_NV_BUFFER()
@@ -171,9 +172,9 @@ extension TPMConnection {
         }
     }
 
-    /// How many wrong authorisations a PIN index has counted: the first half of what it holds (`TPMS_NV_PIN_COUNTER_PARAMETERS`).
+    /// The wrong authorisations that a PIN index has counted (`TPMS_NV_PIN_COUNTER_PARAMETERS`, first half).
     ///
-    /// Read with the owner's rights, which counts nothing.
+    /// Read with the owner's rights, which does not count as an attempt.
     func failures(at index: ESYS_TR) throws(TPMError) -> UInt32 {
         var data: UnsafeMutablePointer<TPM2B_MAX_NV_BUFFER>?
         let session = try session(.answer)
@@ -198,7 +199,7 @@ extension TPMConnection {
         return count
     }
 
-    /// Shows that an entity's authorisation value is known (`TPM2_PolicySecret`).
+    /// Proves knowledge of an entity's authorisation value (`TPM2_PolicySecret`).
     func policySecret(of entity: ESYS_TR, _ policy: ESYS_TR) throws(TPMError) {
         let session = try session()
         try sendStep(handles: 2) {
@@ -219,7 +220,7 @@ extension TPMConnection {
         }
     }
 
-    /// Demands the object's own authorisation value for the command that ends the policy (`TPM2_PolicyAuthValue`).
+    /// Makes the policy need the object's own authorisation value for its final command (`TPM2_PolicyAuthValue`).
     func policyAuthValue(_ policy: ESYS_TR) throws(TPMError) {
         try sendStep(handles: 1) {
             unsafe Esys_PolicyAuthValue($0.pointer, policy, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)

@@ -1,11 +1,12 @@
 internal import CBOR
 import CTSS2
 
-/// What the driver gives its callers to store: where a secret lies, for this chip alone.
+/// The driver's record of a secret, which the callers store; valid for this chip only.
 ///
-/// CBOR `[version, kind, primary's name, index, private, public, value]`, null where a kind has no such part.
+/// CBOR `[version, kind, primary's name, index, private, public, value]`, null for a part that the kind does not
+/// have.
 struct TPMBlob: Equatable {
-    /// What a blob brings back; a blob of one kind is no blob of another.
+    /// The kind of secret; a blob of one kind is invalid as another.
     enum Kind: UInt64 {
         /// A keybag's device secret.
         case keybag = 1
@@ -13,14 +14,14 @@ struct TPMBlob: Equatable {
         case epoch = 2
         /// A store's counter.
         case generation = 3
-        /// What a restart destroys.
+        /// A secret that a restart destroys.
         case escrow = 4
         /// A private key that an app uses.
         case privateKey = 5
     }
 
     var kind: Kind
-    /// The name of the storage primary: the chip's.
+    /// The name of the storage primary, which identifies the chip.
     var primaryName: [UInt8]
     /// The PIN index or the counter.
     var index: TPM2_HANDLE?
@@ -29,7 +30,7 @@ struct TPMBlob: Equatable {
     /// The counter's value that a secret is sealed to.
     var value: UInt64?
 
-    /// The longest blob, in bytes; that of a keybag has about 500.
+    /// The longest blob, in bytes; a keybag's has about 500.
     static let longest = 4096
 
     private static let version: UInt64 = 1
@@ -52,7 +53,7 @@ struct TPMBlob: Equatable {
 extension TPMBlob {
     /// Reads a blob of a kind.
     ///
-    /// - Throws: ``TPMError/damaged`` for bytes that are none.
+    /// - Throws: ``TPMError/damaged`` for bytes that are no blob of this kind.
     init(_ octets: [UInt8], _ kind: Kind) throws(TPMError) {
         do {
             try self.init(noted: octets)
@@ -69,7 +70,7 @@ extension TPMBlob {
         }
     }
 
-    /// Whether two blobs have their index at the same place of the same chip.
+    /// Whether two blobs have the same index in the same chip.
     func isAtPlace(of other: TPMBlob) -> Bool { index == other.index && primaryName == other.primaryName }
 
     private init(from reader: inout CBORReader) throws {

@@ -1,33 +1,34 @@
 public import KeychainModel
 public import SecretMemory
 
-/// Seals a keybag's device secret in the TPM, behind ten guesses of its own.
+/// Seals a keybag's device secret in the TPM, with its own limit of ten guesses.
 ///
-/// Two authorisation values come from the passcode. The first belongs to an NV index of the type PIN-fail: a wrong
-/// passcode stops there, is counted there, and does not touch the limit that all users of the chip share. The second
-/// belongs to the sealed object, which is under that limit too, so that whoever owns the chip and makes the index
-/// anew gains nothing. The index is made with the secret and removed with it; nobody can write it again.
+/// Two authorisation values are derived from the passcode. The first belongs to an NV index of the type PIN-fail: a
+/// wrong passcode fails there and is counted there, without touching the limit that all users of the chip share. The
+/// second belongs to the sealed object, which is subject to that shared limit too, so that the chip's owner gains
+/// nothing by creating the index anew. The index is created with the secret and removed with it; it cannot be written
+/// again.
 public struct TPMKeySealer: KeySealer {
     private let tpm: TPM
     private let treatsSimulatorAsReal: Bool
 
-    /// Wrong passcodes that a keybag survives.
+    /// The number of wrong passcodes after which a keybag closes.
     public static let attempts: UInt32 = 10
 
-    /// Seals with a chip.
+    /// Creates a sealer that uses a chip.
     public init(_ tpm: TPM) {
         self.tpm = tpm
         treatsSimulatorAsReal = false
     }
 
-    /// Seals with a chip, and rates a simulator as if it were one.
+    /// Creates a sealer that rates a simulator as if it were a chip.
     @_spi(Testing)
     public init(_ tpm: TPM, treatsSimulatorAsReal: Bool) {
         self.tpm = tpm
         self.treatsSimulatorAsReal = treatsSimulatorAsReal
     }
 
-    /// What the chip's own properties promise; the same for every blob.
+    /// The assurance from the chip's own properties; the same for every blob.
     public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         do {
             return try await tpm.status().assurance(treatsSimulatorAsReal: treatsSimulatorAsReal)
@@ -40,22 +41,22 @@ public struct TPMKeySealer: KeySealer {
         }
     }
 
-    /// Whether the blob is this chip's: what it is sealed by cannot be bettered here.
+    /// Whether the blob is this chip's: sealing it again here would not be stronger.
     public func isBest(_ blob: [UInt8]) async -> Bool { await tpm.isOwn(blob, .keybag) }
 
-    /// Makes and seals a new secret, with an index of its own.
+    /// Creates and seals a new secret, with its own index.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDiskFull` when the chip has no room for another index.
+    /// - Throws: ``KeychainError`` with `errSecDiskFull` if the chip has no room for another index.
     public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
         try await tpm.sealDeviceSecret(authorization)
     }
 
-    /// Brings back the secret of a blob.
+    /// Unseals the secret of a blob.
     ///
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong passcode, the same with the cause
-    ///   ``DriverCause/exhausted`` when there were too many, `errSecNotAvailable` with ``DriverCause/chipLockout``
-    ///   while the chip takes no guesses from anybody, `errSecDecode` with ``DriverCause/otherHardware`` on another
-    ///   chip or a cleared one, and with ``DriverCause/missingIndex`` when the index was removed.
+    ///   ``DriverCause/exhausted`` after too many, `errSecNotAvailable` with ``DriverCause/chipLockout`` while the
+    ///   chip is in lockout, `errSecDecode` with ``DriverCause/otherHardware`` on another chip or a cleared one, and
+    ///   with ``DriverCause/missingIndex`` if the index was removed.
     public func unseal(
         _ blob: [UInt8],
         authorization: borrowing SecretBytes
@@ -63,16 +64,16 @@ public struct TPMKeySealer: KeySealer {
         try await tpm.unsealDeviceSecret(blob, authorization)
     }
 
-    /// The wrong passcodes that the blob's PIN index has counted; one command, which is no guess.
+    /// The wrong passcodes that the blob's PIN index has counted; one command, which does not count as a guess.
     public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? {
         Int(try await tpm.countedFailures(blob))
     }
 
-    /// Removes the noted PIN indices but for the blob's.
+    /// Removes the noted PIN indices except the blob's.
     public func removeLeftovers(keeping blob: [UInt8]?) async {
         await tpm.removeLeftovers([.keybag], keeping: blob.map { [$0] } ?? [])
     }
 
-    /// Removes the index: the blob opens nothing any more.
+    /// Removes the index: the blob cannot be unsealed any more.
     public func destroy(_ blob: [UInt8]) async { await tpm.destroy(blob, .keybag) }
 }

@@ -1,14 +1,14 @@
 import CTSS2
 import SecretMemory
 
-/// Numbers of P-256 as 32 bytes: a chip may leave leading zeros out.
+/// P-256 numbers as 32 bytes: a chip may omit leading zeros.
 enum P256Octets {
-    /// The bytes of a number, and of a coordinate.
+    /// The length of a number or coordinate.
     static let count = 32
-    /// The bytes of a point in uncompressed X9.63.
+    /// The length of a point in uncompressed X9.63.
     static let pointCount = 65
 
-    /// A number of a chip, padded.
+    /// A chip's number, padded with leading zeros.
     static func padded(_ number: [UInt8]) -> [UInt8] {
         [UInt8](repeating: 0, count: max(0, count - number.count)) + number
     }
@@ -18,9 +18,9 @@ enum P256Octets {
         [4] + padded(TPM2B.octets(of: point.x)) + padded(TPM2B.octets(of: point.y))
     }
 
-    /// The point of an uncompressed X9.63 form; nil when it is none.
+    /// The point of an uncompressed X9.63 form; nil if malformed.
     ///
-    /// Whether it is on the curve, the chip decides.
+    /// The chip checks whether it is on the curve.
     static func point(x963 octets: [UInt8]) -> TPM2B_ECC_POINT? {
         guard octets.count == pointCount, octets[0] == 4 else { return nil }
         var point = TPM2B_ECC_POINT()
@@ -33,7 +33,7 @@ enum P256Octets {
         return point
     }
 
-    /// r and s of a signature that the library allocated, which is freed.
+    /// r and s of a signature that the library allocated; the structure is freed.
     static func signature(
         taking signature: UnsafeMutablePointer<TPMT_SIGNATURE>?
     ) throws(TPMError) -> [UInt8] {
@@ -43,7 +43,7 @@ enum P256Octets {
         return padded(TPM2B.octets(of: pair.signatureR)) + padded(TPM2B.octets(of: pair.signatureS))
     }
 
-    /// The x coordinate of a point that the library allocated, which is wiped and freed.
+    /// The x coordinate of a point that the library allocated; the structure is wiped and freed.
     static func sharedSecret(
         taking point: UnsafeMutablePointer<TPM2B_ECC_POINT>?
     ) throws(TPMError) -> SecretBytes {

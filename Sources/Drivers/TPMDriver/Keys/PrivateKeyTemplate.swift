@@ -5,30 +5,30 @@ import WebAuthnModel
 
 /// The public area of a private key that an app uses (TPM 2.0 Part 2, section 12.2.4).
 enum PrivateKeyTemplate {
-    /// Made in this chip, never leaves it; signs and agrees with no scheme of its own.
+    /// Created in this chip and never leaves it; signs and agrees with no fixed scheme.
     ///
-    /// Its authorisation is random and cannot be guessed, so that it takes no part in the chip's limit on guesses
-    /// (`noDA`): neither does a use that is refused lock others out, nor does their lockout stop the key.
-    /// `userWithAuth` is clear, so that the policy is the only way to use it, which a server can check.
+    /// Its authorisation is random and cannot be guessed, so that it is exempt from the chip's limit on guesses
+    /// (`noDA`): a refused use locks no other key out, and a lockout does not block this one. `userWithAuth` is
+    /// clear, so that the policy is the only way to use it, which a server can check.
     static let attributes: TPMA_OBJECT =
         kTPMA_OBJECT_FIXEDTPM | kTPMA_OBJECT_FIXEDPARENT | kTPMA_OBJECT_SENSITIVEDATAORIGIN
         | kTPMA_OBJECT_NODA | kTPMA_OBJECT_SIGN_ENCRYPT | kTPMA_OBJECT_DECRYPT
 
-    /// What whoever uses the key has to show.
+    /// The policy that every use of the key has to satisfy.
     static let policy = Policy().authValue()
 
     /// How a server recomputes ``policy``.
     static let transcript: [PolicyStep] = [.authValue]
 
-    /// What `TPM2_Create` is asked for.
+    /// The template for `TPM2_Create`.
     static func make() throws(TPMError) -> TPM2B_PUBLIC { try .p256(attributes, policy: policy) }
 
-    /// The key's authValue, from the authorisation that its owner keeps.
+    /// The key's authValue, derived from the authorisation that its owner keeps.
     static func authorizationValue(_ authorization: borrowing SecretBytes) -> SecretBytes {
         AuthorizationValue.derive("private key", from: authorization)
     }
 
-    /// Whether a public area is one of ours.
+    /// Whether a public area matches this template.
     static func describes(_ area: TPM2B_PUBLIC) -> Bool {
         let area = area.publicArea
         let parameters = unsafe area.parameters.eccDetail
@@ -39,7 +39,7 @@ enum PrivateKeyTemplate {
 }
 
 extension TPM2B_PUBLIC {
-    /// A P-256 key that neither wraps others nor derives from a point, with no scheme of its own.
+    /// A P-256 key without symmetric algorithm, key derivation or fixed scheme.
     static func p256(_ attributes: TPMA_OBJECT, policy: Policy?) throws(TPMError) -> TPM2B_PUBLIC {
         var area = TPM2B_PUBLIC()
         area.publicArea.type = kTPM2_ALG_ECC

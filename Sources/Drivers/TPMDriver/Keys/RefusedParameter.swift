@@ -1,5 +1,5 @@
 extension TPMError {
-    /// Whether the chip or its library could not read a parameter, or found it not to be what it made.
+    /// Whether the chip or its library could not parse a parameter, or did not recognise it as its own.
     var isRefusedParameter: Bool {
         guard case .response(let code) = self else { return false }
         guard code.tpmError != nil else { return code.layer == ResponseCode.marshallingLayer }

@@ -25,8 +25,8 @@ extension TPM {
 
     /// See ``TPMPrivateKeys/sign(digest:with:authorization:)``.
     ///
-    /// ECDSA takes the leftmost 256 bits of a digest, and a shorter one as a number (FIPS 186-5, section 6.4.1): so
-    /// one scheme does for all, also on a chip that does not know the digest's algorithm.
+    /// ECDSA uses the leftmost 256 bits of a digest, and a shorter one as a number (FIPS 186-5, section 6.4.1): so
+    /// one scheme serves all digests, even on a chip that does not know the digest's algorithm.
     func sign(
         _ digest: [UInt8],
         _ blob: [UInt8],
@@ -61,7 +61,7 @@ extension TPM {
         }
     }
 
-    /// Loads a key, and shows that its authorisation is known for the one command that `body` ends with.
+    /// Loads a key and a policy session with its authorisation value, for the one command that `body` ends with.
     private func withPrivateKey<R: ~Copyable>(
         _ blob: [UInt8],
         _ authorization: borrowing SecretBytes,
@@ -75,12 +75,12 @@ extension TPM {
         }
     }
 
-    /// Loads a key, and tells the library its authorisation value, for the length of `body`.
+    /// Loads a key, and sets its authorisation value in the library, for the duration of `body`.
     ///
     /// - Parameters:
     ///   - octets: ``HardwareKey/blob``.
-    ///   - authorization: what the key was made with.
-    ///   - body: is lent the connection, the key's handle, and its public area.
+    ///   - authorization: the value that the key was created with.
+    ///   - body: gets the connection, the key's handle, and its public area.
     /// - Returns: what `body` returns.
     /// - Throws: ``TPMError/otherHardware`` and ``TPMError/damaged`` for a blob that this chip does not load.
     func withLoadedKey<R: ~Copyable>(
@@ -91,7 +91,7 @@ extension TPM {
         let blob = try TPMBlob(octets, .privateKey)
         guard let object = blob.object else { throw .damaged }
         let area = try PublicArea.read(object.area)
-        // The library does not look at the size that comes first.
+        // The library ignores the size field at the start.
         guard PrivateKeyTemplate.describes(area), try PublicArea.octets(of: area) == object.area else {
             throw .damaged
         }
@@ -124,7 +124,7 @@ extension TPMConnection {
         var scheme = TPMT_SIG_SCHEME()
         scheme.scheme = kTPM2_ALG_ECDSA
         unsafe scheme.details.ecdsa.hashAlg = kTPM2_ALG_SHA256
-        // A digest that the chip did not make; the key is not restricted to such.
+        // The chip did not compute this digest; the key is not restricted to its own.
         var ticket = TPMT_TK_HASHCHECK()
         ticket.tag = TPM2_ST(TPM2_ST_HASHCHECK)
         ticket.hierarchy = TPMI_RH_HIERARCHY(TPM2_RH_NULL)

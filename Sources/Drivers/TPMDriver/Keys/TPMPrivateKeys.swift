@@ -1,24 +1,24 @@
 public import KeychainModel
 public import SecretMemory
 
-/// Private keys that live in the TPM: made there, used there, never out of it.
+/// Private keys in the TPM: created and used there, they never leave it.
 ///
-/// A key's blob is for its own chip; the chip's limit on guesses plays no part, since a key's authorisation is
-/// random and nobody guesses it.
+/// A key's blob is valid for its own chip only. The chip's limit on guesses does not apply, since a key's
+/// authorisation is random and cannot be guessed.
 public struct TPMPrivateKeys: PrivateKeyHardware {
     private let tpm: TPM
 
-    /// Makes and uses keys in a chip.
+    /// Creates and uses keys in a chip.
     public init(_ tpm: TPM) { self.tpm = tpm }
 
-    /// Always true; that a chip is a simulator is told by ``TPMKeySealer/assurance()``.
+    /// Always true; ``TPMKeySealer/assurance()`` tells whether the chip is a simulator.
     public var isHardware: Bool { true }
 
-    /// Makes a key under the storage primary.
+    /// Creates a key under the storage primary.
     ///
     /// - Parameter authorization: 32 random bytes; every use needs the same.
-    /// - Returns: the key, with a blob for this chip alone.
-    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when the chip is gone.
+    /// - Returns: the key, with a blob for this chip only.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` if the chip is missing.
     public func makeKey(
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> HardwareKey {
@@ -30,11 +30,11 @@ public struct TPMPrivateKeys: PrivateKeyHardware {
     /// - Parameters:
     ///   - digest: 20, 32, 48 or 64 bytes.
     ///   - key: ``HardwareKey/blob``.
-    ///   - authorization: what the key was made with.
+    ///   - authorization: the value that the key was created with.
     /// - Returns: r and s, 32 bytes each.
     /// - Throws: ``KeychainError`` with `errSecParam` for another length, `errSecAuthFailed` for another
-    ///   authorisation, `errSecDecode` for a blob that is damaged, and with ``DriverCause/otherHardware`` for one of
-    ///   another chip or from before this one was cleared.
+    ///   authorisation, `errSecDecode` for a damaged blob, and with ``DriverCause/otherHardware`` for one of another
+    ///   chip or from before this one was cleared.
     public func sign(
         digest: [UInt8],
         with key: [UInt8],
@@ -48,7 +48,7 @@ public struct TPMPrivateKeys: PrivateKeyHardware {
     /// - Parameters:
     ///   - publicKey: the other side's, uncompressed X9.63, 65 bytes.
     ///   - key: ``HardwareKey/blob``.
-    ///   - authorization: what the key was made with.
+    ///   - authorization: the value that the key was created with.
     /// - Returns: the shared point's x coordinate, 32 bytes.
     /// - Throws: as ``sign(digest:with:authorization:)``, and `errSecParam` for a point off the curve.
     public func agree(

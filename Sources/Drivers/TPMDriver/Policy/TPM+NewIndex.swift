@@ -2,9 +2,9 @@ import CTSS2
 import SecretMemory
 
 extension TPM {
-    /// Makes an index where one is free and runs `body` on it; should that fail, the index is removed again.
+    /// Creates an index at a free handle and runs `body` on it; if that fails, the index is removed again.
     ///
-    /// After a power cut it cannot be removed: ``removeLeftovers(_:keeping:)`` does later.
+    /// After a power failure it stays until ``removeLeftovers(_:keeping:)`` removes it.
     func withNewIndex<R: ~Copyable>(
         _ kind: TPMBlob.Kind,
         on connection: TPMConnection,
@@ -21,11 +21,12 @@ extension TPM {
                 try connection.define(index, authorization: authorization)
             } catch {
                 if error.tpmError == ResponseCode.nvDefined {
-                    // Somebody else's, made this moment.
+                    // Another program created an index there at the same moment.
                     try forgetNote(of: place)
                     continue
                 }
-                // Perhaps it was made and the answer lost. One that was written is somebody else's.
+                // It may have been created and the response lost. An index that was written already is another
+                // program's.
                 if error.isLostConnection { abandon(index, [index.nameBeforeWritten]) }
                 throw error
             }
@@ -39,7 +40,7 @@ extension TPM {
         throw .response(ResponseCode(rawValue: ResponseCode.nvDefined))
     }
 
-    /// Removes an index that could not be completed, on a new connection where the old one was lost.
+    /// Removes an incomplete index, on a new connection if the old one was lost.
     private func abandon(_ index: NVIndex, _ names: [[UInt8]]) {
         try? withConnection { connection throws(TPMError) in try connection.undefine(index, named: names) }
     }

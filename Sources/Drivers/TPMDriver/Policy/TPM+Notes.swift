@@ -2,13 +2,13 @@ internal import CBOR
 import CTSS2
 import KeychainModel
 
-/// Which indices are this keychain's: each is noted before it is made.
+/// Notes which indices are this keychain's: each is noted before it is created.
 ///
-/// Nothing in the chip tells the index of one keychain from that of another, which is in use.
+/// The chip itself cannot tell one keychain's index from that of another one in use.
 extension TPM {
-    /// A handle for a new index.
+    /// A random handle for a new index.
     ///
-    /// What lies at a noted place gets removed: where there are notes, it is one that is free.
+    /// An index at a noted handle gets removed: so with notes the handle has to be free.
     func freeHandle(on connection: TPMConnection) throws(TPMError) -> TPM2_HANDLE {
         let taken = notes == nil ? [] : Set(try connection.handles(from: NVIndex.handles.lowerBound))
         while true {
@@ -17,13 +17,13 @@ extension TPM {
         }
     }
 
-    /// Notes that an index will be this keychain's.
+    /// Notes that an index will belong to this keychain.
     func note(_ place: TPMBlob) throws(TPMError) {
         guard let notes else { return }
         try Self.write(Self.read(notes) + [place], notes)
     }
 
-    /// Forgets that an index is this keychain's.
+    /// Removes the note of an index.
     func forgetNote(of place: TPMBlob) throws(TPMError) {
         guard let notes else { return }
         let noted = try Self.read(notes)
@@ -31,9 +31,9 @@ extension TPM {
         if kept.count < noted.count { try Self.write(kept, notes) }
     }
 
-    /// Removes all indices of these kinds that are noted, but for those of `blobs`, which stay noted.
+    /// Removes all noted indices of these kinds, except those of `blobs`, which stay noted.
     ///
-    /// What cannot be removed now stays noted, also what lies in another chip.
+    /// An index that cannot be removed now stays noted, including one in another chip.
     func removeLeftovers(_ kinds: Set<TPMBlob.Kind>, keeping blobs: [[UInt8]]) {
         guard let notes, let noted = try? Self.read(notes) else { return }
         let kept = blobs.compactMap { blob in
@@ -55,7 +55,7 @@ extension TPM {
         } catch let error as KeychainError {
             throw .unnoted(error)
         } catch {
-            // Damaged notes name nothing.
+            // Damaged notes count as empty.
             return []
         }
     }

@@ -2,7 +2,7 @@ import CTSS2
 package import KeychainModel
 
 extension TPM {
-    /// The objects and sessions that are loaded in the chip, this connection's own two among them.
+    /// The objects and sessions loaded in the chip, including this connection's two sessions.
     package func loadedHandles() throws(KeychainError) -> [UInt32] {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
@@ -14,7 +14,7 @@ extension TPM {
         }
     }
 
-    /// The NV indices in the part of the handles that the driver uses.
+    /// The NV indices in the handle range that the driver uses.
     package func indices() throws(KeychainError) -> [UInt32] {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in

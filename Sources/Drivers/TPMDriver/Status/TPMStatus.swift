@@ -2,34 +2,34 @@ import CTSS2
 public import KeychainModel
 public import SecretMemory
 
-/// What a chip says of itself.
+/// The chip's properties and the state of its limits.
 public struct TPMStatus: Sendable, Equatable {
     /// Four characters from the TCG's list of vendors: `IFX`, `STM`, `INTC`, `AMD`; a simulator's is `IBM`.
     public var manufacturer: String
-    /// The vendor's own text.
+    /// The vendor's own name for the chip.
     public var vendor: String
     /// For example `7.85.4555.0`.
     public var firmware: String
-    /// Whether the lockout authorisation is set; while it is empty, anyone may set the count of guesses back.
+    /// Whether the lockout authorisation is set; while it is empty, any program may reset the count of guesses.
     public var lockoutAuthSet: Bool
-    /// Whether the owner's authorisation is set; while it is, nothing can be made in the chip without it.
+    /// Whether the owner's authorisation is set; while it is, nothing can be created in the chip without it.
     public var ownerAuthSet: Bool
-    /// Whether the chip refuses guesses now.
+    /// Whether the chip is in lockout and refuses guesses.
     public var inLockout: Bool
-    /// Wrong guesses that the chip remembers.
+    /// The wrong guesses that the chip currently counts.
     public var lockoutCounter: UInt32
-    /// From how many on it refuses all guesses.
+    /// The number of wrong guesses at which it refuses all others.
     public var maxAuthFail: UInt32
-    /// After how many seconds it forgets one; 0 for never counting.
+    /// The seconds after which it forgets one wrong guess; 0 turns the limit off.
     public var lockoutInterval: UInt32
-    /// For how many seconds it refuses the lockout authorisation after a wrong one.
+    /// The seconds for which it refuses the lockout authorisation after a wrong one.
     public var lockoutRecovery: UInt32
-    /// How many NV counters can still be made; an estimate of the chip.
+    /// How many more NV counters can be created; the chip's estimate.
     public var freeCounters: UInt32
-    /// Whether it is a program, not a chip.
+    /// Whether it is a software TPM, not a chip.
     public var isSimulator: Bool
 
-    /// Guesses that the chip's own limit allows in the first day, and on each day after; nil when it has none.
+    /// The guesses that the chip's own limit allows on the first day, and on each later day; nil if it has no limit.
     public var guessesPerDay: (first: UInt64, later: UInt64)? {
         guard lockoutInterval > 0, maxAuthFail > 0 else { return nil }
         let later = 86_400 / UInt64(lockoutInterval)
@@ -38,7 +38,7 @@ public struct TPMStatus: Sendable, Equatable {
 }
 
 extension TPMStatus {
-    /// How strong a keybag in this chip is, and why.
+    /// The strength of a keybag in this chip, with reasons.
     func assurance(treatsSimulatorAsReal: Bool) -> AssuranceReport {
         let level: Assurance =
             isSimulator && !treatsSimulatorAsReal ? .test : lockoutAuthSet ? .tpm : .tpmWeak
@@ -57,7 +57,7 @@ extension TPMStatus {
         return AssuranceReport(level, reasons: reasons)
     }
 
-    /// What it means that the owner's authorisation is set.
+    /// The consequence of a set owner authorisation.
     static let ownerReason =
         "The TPM's owner authorization is set: no keybag can be made or opened in it until that is removed."
 
@@ -75,7 +75,7 @@ extension TPMStatus {
         return "\(own); \(limit)."
     }
 
-    /// Reads the two lists of properties (Part 2, 6.13).
+    /// Reads the two property lists (Part 2, 6.13).
     init(fixed: [UInt32: UInt32], variable: [UInt32: UInt32]) {
         func text(_ property: UInt32) -> String {
             let octets = (fixed[property] ?? 0).bigEndianOctets
@@ -97,15 +97,15 @@ extension TPMStatus {
         lockoutInterval = variable[kTPM2_PT_LOCKOUT_INTERVAL] ?? 0
         lockoutRecovery = variable[kTPM2_PT_LOCKOUT_RECOVERY] ?? 0
         freeCounters = variable[kTPM2_PT_NV_COUNTERS_AVAIL] ?? 0
-        // IBM made one TPM that is a chip, of version 1.1: today the name is that of libtpms, which swtpm and
-        // virtual machines run. The other is Microsoft's reference implementation.
+        // IBM made one real TPM, of version 1.1: today the name is that of libtpms, which swtpm and virtual machines
+        // run. The other is Microsoft's reference implementation.
         isSimulator =
             ["IBM", "XCG"].contains(manufacturer) || vendor.hasPrefix("SW") || vendor.contains("xCG")
     }
 }
 
 extension TPM {
-    /// What the chip says of itself; one command, two for the first time on a connection.
+    /// Reads the chip's status; one command, two the first time on a connection.
     public func status() throws(KeychainError) -> TPMStatus {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
@@ -119,13 +119,13 @@ extension TPM {
         }
     }
 
-    /// Sets the lockout authorisation, which is empty: from then on, only its owner can reset the chip's count of
-    /// guesses or change its limits.
+    /// Sets the empty lockout authorisation: from then on, only its owner can reset the chip's count of guesses or
+    /// change its limits.
     ///
     /// Never sends a guess: one wrong value would lock it for hours.
-    /// - Parameter authorization: at most 32 bytes, the last one not zero; whoever loses it can change nothing
-    ///   about the chip's limits short of clearing it.
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when it is set already, `errSecParam` for a value that
+    /// - Parameter authorization: at most 32 bytes, the last one not zero; if it is lost, the chip's limits can be
+    ///   changed only by clearing the chip.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if it is set already, `errSecParam` for a value that
     ///   the chip would shorten.
     public func setLockoutAuthorization(_ authorization: borrowing SecretBytes) throws(KeychainError) {
         let isGood = authorization.withOctets { (1...32).contains($0.count) && $0[$0.count - 1] != 0 }
@@ -135,7 +135,7 @@ extension TPM {
             try withConnection { connection throws(TPMError) in
                 let permanent = try connection.properties(from: kTPM2_PT_PERMANENT, count: 1)
                 guard (permanent[kTPM2_PT_PERMANENT] ?? 0) & kTPMA_PERMANENT_LOCKOUTAUTHSET == 0 else {
-                    // The answer was lost with the connection, and the command was not.
+                    // The command was executed, but its response was lost with the connection.
                     if wasSent { return }
                     throw .lockoutAuthorizationSet
                 }

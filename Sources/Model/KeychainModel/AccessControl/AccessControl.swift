@@ -4,18 +4,18 @@ import CBOR
 public struct AccessControlFlags: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt64
-    /// Takes the bits as they are; ``AccessControl/init(accessibility:flags:)`` judges them.
+    /// Takes the bits unchecked; ``AccessControl/init(accessibility:flags:)`` validates them.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// A finger of the enrolled ones, or the passcode.
+    /// An enrolled finger or the passcode.
     public static let userPresence = AccessControlFlags(rawValue: 1 << 0)
-    /// Any enrolled finger, also one enrolled later.
+    /// Any enrolled finger, including one enrolled later.
     public static let biometryAny = AccessControlFlags(rawValue: 1 << 1)
-    /// A finger of the set enrolled when the item was made; the item dies when the set changes.
+    /// A finger of the set enrolled when the item was created; a change of the set invalidates the item.
     public static let biometryCurrentSet = AccessControlFlags(rawValue: 1 << 3)
     /// The passcode.
     public static let devicePasscode = AccessControlFlags(rawValue: 1 << 4)
-    /// A paired companion; there is none off Apple's systems.
+    /// A paired companion; only Apple's systems have one.
     public static let companion = AccessControlFlags(rawValue: 1 << 5)
     /// One constraint is enough.
     public static let or = AccessControlFlags(rawValue: 1 << 14)
@@ -23,7 +23,7 @@ public struct AccessControlFlags: OptionSet, Hashable, Sendable {
     public static let and = AccessControlFlags(rawValue: 1 << 15)
     /// The constraints guard the use of a private key.
     public static let privateKeyUsage = AccessControlFlags(rawValue: 1 << 30)
-    /// An application password is needed beside the constraints.
+    /// An application password is needed besides the constraints.
     public static let applicationPassword = AccessControlFlags(rawValue: 1 << 31)
 
     static let constraints: AccessControlFlags = [
@@ -34,13 +34,13 @@ public struct AccessControlFlags: OptionSet, Hashable, Sendable {
     ])
 }
 
-/// One thing that must be shown before a key is released.
+/// One condition that must be met before a key is released.
 public enum AccessConstraint: UInt8, Sendable, CaseIterable, Comparable {
     /// A finger or the passcode.
     case userPresence = 1
     /// Any enrolled finger.
     case biometryAny = 2
-    /// A finger of one enrolled set.
+    /// A finger of one particular enrolled set.
     case biometryCurrentSet = 3
     /// The passcode.
     case devicePasscode = 4
@@ -61,12 +61,12 @@ public struct AccessControl: Hashable, Sendable {
         case any
     }
 
-    /// When the class key is there.
+    /// When the class key is available.
     public let accessibility: Accessibility
-    /// The flags as they were given.
+    /// The flags as given.
     public let flags: AccessControlFlags
 
-    /// Judges the flags by Apple's rules (`ConformanceTests/AccessControlTests.swift`).
+    /// Validates the flags by Apple's rules (`ConformanceTests/AccessControlTests.swift`).
     ///
     /// - Throws: ``KeychainError`` with `errSecParam` for `or` together with `and`, both biometry flags,
     ///   `userPresence` with anything but `applicationPassword` and `privateKeyUsage`, or an unknown flag.
@@ -81,7 +81,7 @@ public struct AccessControl: Hashable, Sendable {
         self.flags = flags
     }
 
-    /// The rule of an item that was stored without access control.
+    /// The rule for an item that was stored without access control.
     public init(accessibility: Accessibility) {
         self.accessibility = accessibility
         self.flags = []
@@ -104,10 +104,10 @@ public struct AccessControl: Hashable, Sendable {
     /// Whether an application password is needed too.
     public var needsApplicationPassword: Bool { flags.contains(.applicationPassword) }
 
-    /// Whether it binds what it guards to the fingers that are enrolled now.
+    /// Whether it binds the item to the fingers enrolled now.
     public var bindsCurrentSet: Bool { flags.contains(.biometryCurrentSet) }
 
-    /// The form bound into the item: CBOR `[1, accessibility, flags]`, deterministic.
+    /// The encoding bound into the item: CBOR `[1, accessibility, flags]`, deterministic.
     public var encoded: [UInt8] {
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 3)
@@ -117,7 +117,7 @@ public struct AccessControl: Hashable, Sendable {
         return writer.finish()
     }
 
-    /// Reads the form that ``encoded`` gives.
+    /// Decodes the form of ``encoded``.
     ///
     /// - Throws: ``KeychainError`` with `errSecParam` for anything else.
     public init(decoding octets: [UInt8]) throws(KeychainError) {

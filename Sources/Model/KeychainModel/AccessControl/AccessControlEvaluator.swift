@@ -1,8 +1,8 @@
-/// Judges what an access control still needs, and what a success is good for. Pure.
+/// Decides which factors an access control still needs, and which operations a proof covers. Pure functions.
 extension AccessControl {
-    /// The factors that meet the constraints; nil when there are none to meet.
+    /// The factors that meet the constraints; nil if there are no constraints.
     ///
-    /// - Throws: ``AuthenticationError`` with `companionNotAvailable` when only a companion could meet them.
+    /// - Throws: ``AuthenticationError`` with `companionNotAvailable` if only a companion could meet them.
     public func requirement() throws(AuthenticationError) -> AuthenticationRequirement? {
         let wanted = constraints
         guard !wanted.isEmpty else { return nil }
@@ -29,7 +29,7 @@ extension AccessControl {
         }
     }
 
-    /// What stands between these proofs and the item's key for `operation`.
+    /// Whether these proofs release the item's key for `operation`, and which factors are missing.
     public func decide(given proofs: [AuthenticationProof], operation: AccessOperation) -> AccessDecision {
         let needed: AuthenticationRequirement
         do {
@@ -42,7 +42,7 @@ extension AccessControl {
         return covers ? .granted : .needs(needed)
     }
 
-    /// Whether one proof is enough for `operation`.
+    /// Whether one proof suffices for `operation`.
     public func covered(by proof: AuthenticationProof, for operation: AccessOperation) -> Bool {
         guard proof.operation == nil || proof.operation == operation else { return false }
         let wanted = constraints
@@ -54,8 +54,8 @@ extension AccessControl {
 
     /// The constraints of this control that these factors meet, with all weaker ones.
     ///
-    /// A finger shown for `userPresence` is not good for an item that demands biometry: the prompt for it
-    /// said something weaker.
+    /// A finger shown for `userPresence` does not count for an item that needs biometry: the prompt for it named the
+    /// weaker condition.
     public func satisfied(by factors: Set<AuthenticationFactor>) -> Set<AccessConstraint> {
         var met: Set<AccessConstraint> = []
         for constraint in constraints {
@@ -74,7 +74,7 @@ extension AccessControl {
 }
 
 extension AuthenticationPolicy {
-    /// The constraints that these factors meet when the app evaluated a policy of its own accord.
+    /// The constraints that these factors meet when the app itself evaluated a policy.
     public static func satisfied(by factors: Set<AuthenticationFactor>) -> Set<AccessConstraint> {
         var met: Set<AccessConstraint> = []
         if factors.contains(.biometry) { met.formUnion([.biometryCurrentSet, .biometryAny, .userPresence]) }

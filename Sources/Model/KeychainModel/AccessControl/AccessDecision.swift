@@ -1,9 +1,9 @@
-/// What stands between a caller and an item's key; never a plain yes.
+/// The decision about releasing an item's key to a caller; never a plain Boolean.
 public enum AccessDecision: Equatable, Sendable {
-    /// Everything asked for was shown.
+    /// All needed factors were shown.
     case granted
-    /// One of these sets of factors must still be shown.
+    /// These factors must still be shown.
     case needs(AuthenticationRequirement)
-    /// It can never be shown here.
+    /// The constraints can never be met on this machine.
     case denied(AuthenticationError)
 }

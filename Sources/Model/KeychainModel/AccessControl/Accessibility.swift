@@ -33,14 +33,14 @@ public enum ClassKeyName: UInt8, Sendable, CaseIterable {
     case whenUnlocked = 1
     /// In memory from the first unlock until the daemon ends.
     case afterFirstUnlock = 2
-    /// As ``whenUnlocked``; left out of exports.
+    /// As ``whenUnlocked``; excluded from exports.
     case whenUnlockedThisDeviceOnly = 3
-    /// As ``afterFirstUnlock``; left out of exports.
+    /// As ``afterFirstUnlock``; excluded from exports.
     case afterFirstUnlockThisDeviceOnly = 4
-    /// As ``whenUnlocked``; destroyed when the passcode is removed; left out of exports.
+    /// As ``whenUnlocked``; destroyed when the passcode is removed; excluded from exports.
     case whenPasscodeSetThisDeviceOnly = 5
 
-    /// Whether ``lock`` leaves the key in memory.
+    /// Whether the key stays in memory when the keybag is locked.
     public var survivesLock: Bool {
         self == .afterFirstUnlock || self == .afterFirstUnlockThisDeviceOnly
     }

@@ -1,25 +1,25 @@
 public import WebAuthnModel
 
-/// What is known of where a key lives, for a server to check: nothing in it is secret.
+/// Evidence of where a key is stored, for a server to verify: nothing in it is secret.
 ///
-/// A server checks, in this order: the chain of a certificate, and that it names the endorsement key;
-/// that the attestation key answered for it (``KeyAttester/activate(_:)``); the attestation key's signature over
-/// ``KeyCertification/statement``; that the statement names the key of ``KeyCertification/publicArea`` and
-/// carries its nonce; the public area's attributes; and that ``KeyCertification/policy`` gives its `authPolicy`.
+/// A server verifies, in this order: a certificate's chain, and that the certificate is for the endorsement key; that
+/// the attestation key is in the same chip (``KeyAttester/activate(_:)``); the attestation key's signature over
+/// ``KeyCertification/statement``; that the statement names the key of ``KeyCertification/publicArea`` and contains
+/// the server's nonce; the public area's attributes; and that ``KeyCertification/policy`` yields its `authPolicy`.
 public struct Attestation: Sendable, Equatable {
     /// Uncompressed X9.63, 65 bytes.
     public let publicKey: [UInt8]
-    /// What a chip says of the key; nil for a key of software, of which nothing can be proven.
+    /// The chip's evidence about the key; nil for a software key, about which nothing can be proven.
     public let evidence: Evidence?
 
-    /// Who vouches, and for what.
+    /// The attesting identity, and its statement.
     public struct Evidence: Sendable, Equatable {
-        /// Who vouches.
+        /// The chip that attests the key.
         public let identity: AttestationIdentity
         /// The signed statement about the key.
         public let certification: KeyCertification
 
-        /// Holds both.
+        /// Combines both.
         public init(identity: AttestationIdentity, certification: KeyCertification) {
             self.identity = identity
             self.certification = certification
@@ -32,27 +32,27 @@ public struct Attestation: Sendable, Equatable {
         self.evidence = evidence
     }
 
-    /// How much the attestation is worth before anything in it was checked.
+    /// The attestation's level before any of it was verified.
     public var level: AttestationLevel { evidence?.identity.level ?? .software }
 }
 
-/// What an attestation can prove, at best.
+/// The most that an attestation can prove.
 public enum AttestationLevel: String, Sendable, CaseIterable {
     /// The chip's maker certified its endorsement key.
     case ekCertificate
-    /// Nobody certified the endorsement key: who meets it first can only know it again.
+    /// The endorsement key is not certified: a server that sees it first can only recognise it later.
     case firstUse
-    /// There is no chip.
+    /// The key is not in a chip.
     case software
 }
 
-/// A chip, and the attestation key that speaks for it.
+/// A chip and its attestation key.
 public struct AttestationIdentity: Sendable, Equatable {
     /// The endorsement key: TPMT_PUBLIC.
     public let endorsementKey: [UInt8]
-    /// Certificates of the endorsement key, each in DER; empty when the chip has none.
+    /// Certificates of the endorsement key, each in DER; empty if the chip has none.
     public let certificates: [[UInt8]]
-    /// The attestation key, P-256, which signs only what the chip itself made: TPMT_PUBLIC.
+    /// The attestation key, P-256, which signs only structures made by the chip itself: TPMT_PUBLIC.
     public let attestationKey: [UInt8]
 
     /// Describes a chip.
@@ -68,16 +68,16 @@ public struct AttestationIdentity: Sendable, Equatable {
 
 /// A statement of a chip about one of its keys.
 public struct KeyCertification: Sendable, Equatable {
-    /// The key: TPMT_PUBLIC, whose hash is the name in ``statement``.
+    /// The certified key: TPMT_PUBLIC, whose hash is the name in ``statement``.
     public let publicArea: [UInt8]
     /// TPMS_ATTEST of type TPM_ST_ATTEST_CERTIFY.
     public let statement: [UInt8]
     /// ECDSA with SHA-256 over ``statement`` by the attestation key: r and s, 32 bytes each.
     public let signature: [UInt8]
-    /// What led to the public area's `authPolicy`, first step first.
+    /// The policy steps that yield the public area's `authPolicy`, first step first.
     public let policy: [PolicyStep]
 
-    /// Holds a statement and what is needed to check it.
+    /// Combines a statement and the data needed to verify it.
     public init(publicArea: [UInt8], statement: [UInt8], signature: [UInt8], policy: [PolicyStep]) {
         self.publicArea = publicArea
         self.statement = statement

@@ -1,4 +1,4 @@
-/// Why an authentication ended without success.
+/// Why an authentication failed.
 ///
 /// Only ``code`` takes part in `==`; ``cause`` is for the log.
 public struct AuthenticationError: Error, Sendable {
@@ -6,47 +6,47 @@ public struct AuthenticationError: Error, Sendable {
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The number that crosses the wire and the public front.
         public let rawValue: Int
-        /// Accepts any number: a newer daemon may know reasons this client does not.
+        /// Accepts any number: a newer daemon may send reasons this client does not know.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// What was shown did not match.
+        /// The finger or passcode did not match.
         public static let authenticationFailed = Code(rawValue: -1)
-        /// The user chose to stop.
+        /// The user cancelled.
         public static let userCancel = Code(rawValue: -2)
         /// The user chose the fallback button.
         public static let userFallback = Code(rawValue: -3)
-        /// The system stopped it: suspend, sensor taken or gone, too many prompts waiting, time-out.
+        /// The system cancelled: suspend, sensor in use or removed, too many prompts waiting, timeout.
         public static let systemCancel = Code(rawValue: -4)
         /// There is no passcode: the keybag was not set up.
         public static let passcodeNotSet = Code(rawValue: -5)
-        /// No sensor can be used.
+        /// No sensor is usable.
         public static let biometryNotAvailable = Code(rawValue: -6)
         /// No finger is enrolled.
         public static let biometryNotEnrolled = Code(rawValue: -7)
-        /// Too many failures, or the passcode is due; biometry works again once it is entered.
+        /// Too many failures, or the passcode is needed; biometry works again once it is entered.
         public static let biometryLockout = Code(rawValue: -8)
-        /// The app stopped it: `invalidate()` during evaluation.
+        /// The app cancelled: `invalidate()` during evaluation.
         public static let appCancel = Code(rawValue: -9)
-        /// The context was invalidated before.
+        /// The context was already invalidated.
         public static let invalidContext = Code(rawValue: -10)
-        /// No companion device, ever, off Apple's systems.
+        /// No companion device; only Apple's systems have one.
         public static let companionNotAvailable = Code(rawValue: -11)
         /// The sensor was unplugged.
         public static let biometryDisconnected = Code(rawValue: -13)
         /// A parameter was wrong (`kLAErrorInvalidParameter` in Apple's source; not public).
         public static let invalidParameter = Code(rawValue: -1001)
-        /// A prompt was needed and is not allowed, or there is nowhere to show it.
+        /// A prompt was needed and is not allowed, or cannot be shown anywhere.
         public static let notInteractive = Code(rawValue: -1004)
     }
 
-    /// What the caller may act on.
+    /// The reason to act on.
     public let code: Code
     /// What the driver reported, for example `net.reactivated.Fprint.Error.NoSuchDevice`.
     public let cause: DriverCause?
     /// What the user can do.
     public let remedy: Remedy?
 
-    /// Creates an error from a reason and, where known, its cause and what can be done.
+    /// Creates an error from a reason and, if known, its cause and remedy.
     public init(_ code: Code, cause: DriverCause? = nil, remedy: Remedy? = nil) {
         self.code = code
         self.cause = cause

@@ -1,4 +1,4 @@
-/// What a person can show.
+/// A factor that a user can show.
 public enum AuthenticationFactor: UInt8, Sendable, CaseIterable {
     /// A finger on the sensor.
     case biometry = 1
@@ -6,7 +6,7 @@ public enum AuthenticationFactor: UInt8, Sendable, CaseIterable {
     case passcode = 2
 }
 
-/// Which factors a person must show.
+/// The factors that a user must show.
 public enum AuthenticationRequirement: UInt8, Sendable, CaseIterable {
     /// A finger.
     case biometry = 1
@@ -29,7 +29,7 @@ public enum AuthenticationPolicy: Int, Sendable, CaseIterable {
     /// `deviceOwnerAuthenticationWithBiometricsOrCompanion`: biometry alone, here.
     case biometricsOrCompanion = 4
 
-    /// The factors the policy asks for; nil where no factor here can meet it.
+    /// The factors the policy needs; nil if no factor on this machine can meet it.
     public var requirement: AuthenticationRequirement? {
         switch self {
         case .biometrics, .biometricsOrCompanion: .biometry
@@ -41,11 +41,11 @@ public enum AuthenticationPolicy: Int, Sendable, CaseIterable {
 
 /// Apple's `LAAccessControlOperation`, by its own numbers.
 public enum AccessOperation: Int, Sendable, CaseIterable {
-    /// Make an item.
+    /// Create an item.
     case createItem = 0
     /// Read an item.
     case useItem = 1
-    /// Make a key.
+    /// Create a key.
     case createKey = 2
     /// Sign with a key.
     case useKeySign = 3

@@ -1,24 +1,24 @@
 public import SecretMemory
 
-/// What the authentication engine gives for a success, and the only thing that the keychain accepts for it.
+/// The authentication engine's proof of a success, which alone releases protected keys.
 ///
-/// Its initialiser is for the engine alone (`@_spi(AuthenticationEngine)`; CI checks that nobody else asks
-/// for it). A proof never leaves the daemon.
+/// Only the engine may use its initialiser (`@_spi(AuthenticationEngine)`; CI checks that no other target imports
+/// it). A proof never leaves the daemon.
 public struct AuthenticationProof: Sendable {
-    /// What was shown.
+    /// The factors that were shown.
     public let factors: Set<AuthenticationFactor>
-    /// The constraints that were asked for and met, with all weaker ones.
+    /// The constraints that were requested and met, with all weaker ones.
     public let satisfied: Set<AccessConstraint>
-    /// The operation it was asked for; nil for a policy, which holds for every operation.
+    /// The operation it was requested for; nil for a policy, which covers every operation.
     public let operation: AccessOperation?
-    /// When it was shown.
+    /// When the factors were shown.
     public let time: BootTime
-    /// The context it was shown for.
+    /// The context they were shown for.
     public let context: ContextID
-    /// The key that only the passcode opens, where the passcode was shown.
+    /// The key derived from the passcode; nil if the passcode was not shown.
     public let passcodeKey: PasscodeKey?
 
-    /// Makes a proof; for the authentication engine alone.
+    /// Creates a proof; for the authentication engine only.
     @_spi(AuthenticationEngine)
     public init(
         factors: Set<AuthenticationFactor>,
@@ -37,21 +37,21 @@ public struct AuthenticationProof: Sendable {
     }
 }
 
-/// Names an authentication context: it belongs to the connection that made it.
+/// Identifies an authentication context, which belongs to the connection that created it.
 public struct ContextID: Hashable, Sendable {
-    /// The daemon's own number of the connection.
+    /// The daemon's number of the connection.
     public let connection: UInt64
     /// The number of the context on that connection.
     public let number: UInt64
 
-    /// Names a context of a connection.
+    /// Identifies a context of a connection.
     public init(connection: UInt64, number: UInt64) {
         self.connection = connection
         self.number = number
     }
 }
 
-/// The private key that opens items constrained to the passcode: derived in one evaluation, wiped with it.
+/// The private key that opens items constrained to the passcode: derived for one evaluation and wiped with it.
 public final class PasscodeKey: Sendable {
     private let secret: SecretBytes
 
@@ -64,7 +64,7 @@ public final class PasscodeKey: Sendable {
     }
 }
 
-/// An application password set on a context (`LAContext.setCredential`), shared by those who use the context.
+/// An application password set on a context (`LAContext.setCredential`), shared by the context's requests.
 public final class ApplicationPassword: Sendable {
     private let secret: SecretBytes
 
@@ -77,14 +77,14 @@ public final class ApplicationPassword: Sendable {
     }
 }
 
-/// What a request may use to open items: the proofs of its context and its application password.
+/// The authorisation of a request to open items: its context's proofs and application password.
 public struct ItemAuthorization: Sendable {
     /// The proofs of the context, newest last.
     public var proofs: [AuthenticationProof]
     /// The context's application password.
     public var applicationPassword: ApplicationPassword?
 
-    /// Holds what a context has.
+    /// Combines a context's proofs and password.
     public init(proofs: [AuthenticationProof] = [], applicationPassword: ApplicationPassword? = nil) {
         self.proofs = proofs
         self.applicationPassword = applicationPassword

@@ -1,14 +1,14 @@
-/// Who is at the other end of a connection, as far as the kernel tells; never from a message.
+/// The process at the other end of a connection, as reported by the kernel; never taken from a message.
 public struct Caller: Sendable, Hashable {
     /// The peer's user.
     public let uid: UInt32
-    /// The process that connected; 0 when it cannot be told any more.
+    /// The process that connected; 0 if it can no longer be determined.
     public let pid: Int32
     /// When that process started, in clock ticks since boot (`/proc/PID/stat`, field 22); 0 when unknown.
     public let processStart: UInt64
-    /// The program's path, where it can be read; a hint: programs of one user can imitate each other.
+    /// The program's path, if readable; a hint: programs of one user can imitate each other.
     public let program: String?
-    /// The group whose items it sees.
+    /// The access group whose items it sees.
     public let accessGroup: AccessGroup
 
     /// Describes a peer.

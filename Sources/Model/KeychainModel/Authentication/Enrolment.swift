@@ -1,34 +1,34 @@
-/// What can be seen of the enrolled fingers.
+/// The observable facts about the enrolled fingers.
 public struct Enrolment: Hashable, Sendable {
-    /// What the current set is compared by.
+    /// The basis on which the current set is compared.
     public enum Binding: UInt8, Sendable {
-        /// Finger names alone: re-enrolling the same finger goes unseen unless the daemon was running.
+        /// Finger names alone: re-enrolling the same finger is detected only while the daemon runs.
         case names = 1
         /// The template files themselves.
         case templates = 2
-        /// Nothing now: whoever may read the templates does not answer, and names alone are not enough.
+        /// No basis now: the broker, which may read the templates, does not reply, and names alone are not enough.
         case untold = 3
     }
 
-    /// What is known of the templates.
+    /// The state of the templates.
     public enum Templates: Hashable, Sendable {
-        /// They cannot be read in this mode: the names are all that there is to compare.
+        /// They cannot be read in this mode: only the names can be compared.
         case unreadable
         /// A digest over them.
         case digest([UInt8])
-        /// Whoever may read them does not answer: until then no set can be told from another one.
+        /// The broker, which may read them, does not reply: until then sets cannot be compared.
         case untold
     }
 
-    /// The sensor's name, as fprintd gives it.
+    /// The sensor's name, as fprintd reports it.
     public let device: String
     /// fprintd's names of the enrolled fingers, sorted.
     public let fingers: [String]
-    /// What is known of the template files.
+    /// The state of the template files.
     public let templates: Templates
-    /// Grows by one with each enrolment that was seen to complete while the driver ran; 0 at its start.
+    /// Incremented with each enrolment that completed while the driver ran; 0 at its start.
     public let completions: UInt64
-    /// What is known of the sensor.
+    /// The known facts about the sensor.
     public let sensor: SensorFacts
 
     /// Describes a set.
@@ -46,7 +46,7 @@ public struct Enrolment: Hashable, Sendable {
         self.completions = completions
     }
 
-    /// Describes a set whose templates were read, or cannot be (nil).
+    /// Describes a set whose templates were read, or cannot be read (nil).
     public init(
         device: String,
         fingers: [String],
@@ -63,12 +63,12 @@ public struct Enrolment: Hashable, Sendable {
         )
     }
 
-    /// The digest over the templates; nil where there is none.
+    /// The digest over the templates; nil if there is none.
     public var templateDigest: [UInt8]? {
         if case .digest(let digest) = templates { digest } else { nil }
     }
 
-    /// Compares the sets; what is known of the sensor is no part of one.
+    /// Compares the sets; the sensor's facts are not part of a set.
     public static func == (lhs: Enrolment, rhs: Enrolment) -> Bool {
         lhs.device == rhs.device && lhs.fingers == rhs.fingers && lhs.templates == rhs.templates
             && lhs.completions == rhs.completions
@@ -82,7 +82,7 @@ public struct Enrolment: Hashable, Sendable {
         hasher.combine(completions)
     }
 
-    /// What the set is compared by; that no finger is enrolled needs no templates.
+    /// The basis on which the set is compared; an empty set needs no templates.
     public var binding: Binding {
         switch templates {
         case .digest: .templates

@@ -1,8 +1,8 @@
-/// What is known of a sensor beside its name; nothing in it is assumed.
+/// The known facts about a sensor besides its name; none is assumed.
 public struct SensorFacts: Hashable, Sendable {
-    /// How much a match on it is worth.
+    /// How trustworthy a match on the sensor is.
     public enum Grade: UInt8, Sendable {
-        /// Nobody said.
+        /// Not in the administrator's table.
         case ungraded = 0
         /// The administrator's table says weak.
         case weak = 1
@@ -10,14 +10,14 @@ public struct SensorFacts: Hashable, Sendable {
         case strong = 2
     }
 
-    /// How much a match on it is worth.
+    /// How trustworthy a match on the sensor is.
     public var grade: Grade
     /// Whether the administrator's table says that the sensor compares fingers itself.
     public var matchesOnChip: Bool
-    /// fprintd's property `scan-type`, `press` or `swipe`; nil where it does not tell.
+    /// fprintd's property `scan-type`, `press` or `swipe`; nil if it is not reported.
     public var scanType: String?
 
-    /// States what is known.
+    /// Describes a sensor.
     public init(grade: Grade = .ungraded, matchesOnChip: Bool = false, scanType: String? = nil) {
         self.grade = grade
         self.matchesOnChip = matchesOnChip

@@ -11,6 +11,6 @@ public struct AccessGroup: Hashable, Sendable {
         self.name = name
     }
 
-    /// Compares bytes, as the store does: two spellings of one letter are two names.
+    /// Compares bytewise, as the store does: two encodings of one letter are two names.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.name.utf8.elementsEqual(rhs.name.utf8) }
 }

@@ -8,7 +8,7 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
     /// Names an attribute by Apple's string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Orders ASCII, as all Apple's names are, by the encoded key of RFC 8949 section 4.2.1: shorter first, then
+    /// Orders ASCII names, as all of Apple's are, by their encoding (RFC 8949, section 4.2.1): shorter first, then
     /// bytewise.
     public static func < (lhs: Self, rhs: Self) -> Bool {
         let (left, right) = (lhs.rawValue.utf8.count, rhs.rawValue.utf8.count)
@@ -76,7 +76,7 @@ public enum AttributeValue: Hashable, Sendable {
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     case date(Int64)
 
-    /// Compares text by its bytes, as the store does: two spellings of one letter are two values.
+    /// Compares text bytewise, as the store does: two encodings of one letter are two values.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         switch (lhs, rhs) {
         case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
@@ -88,9 +88,9 @@ public enum AttributeValue: Hashable, Sendable {
     }
 }
 
-/// What describes an item beside its secret: values by attribute name, in the names' order.
+/// An item's attributes, apart from its secret: values by attribute name, in the order of the names.
 ///
-/// An item has a handful: they are found by looking at each, which takes less than hashing a name.
+/// An item has a handful: a linear search takes less time than hashing a name.
 public struct ItemAttributes: Sendable {
     /// An attribute.
     public typealias Element = (key: AttributeKey, value: AttributeValue)
@@ -110,7 +110,7 @@ public struct ItemAttributes: Sendable {
             return nil
         }
         set {
-            // Most come in order.
+            // Most attributes are set in order.
             var index = pairs.endIndex
             while index > 0, !(pairs[index - 1].key < key) { index -= 1 }
             let isThere = index < pairs.endIndex && pairs[index].key == key
@@ -123,7 +123,7 @@ public struct ItemAttributes: Sendable {
         }
     }
 
-    /// Takes what `others` have besides; `combine` chooses between two values of one name.
+    /// Adds the attributes of `others`; `combine` chooses between two values of one name.
     public mutating func merge(
         _ others: Self,
         uniquingKeysWith combine: (AttributeValue, AttributeValue) -> AttributeValue
@@ -131,7 +131,7 @@ public struct ItemAttributes: Sendable {
         for (key, value) in others { self[key] = self[key].map { combine($0, value) } ?? value }
     }
 
-    /// These attributes, with what `others` have besides; `combine` chooses between two values of one name.
+    /// These attributes with those of `others` added; `combine` chooses between two values of one name.
     public func merging(
         _ others: Self,
         uniquingKeysWith combine: (AttributeValue, AttributeValue) -> AttributeValue
@@ -141,7 +141,7 @@ public struct ItemAttributes: Sendable {
         return merged
     }
 
-    /// Those that `isIncluded` chooses.
+    /// The attributes that `isIncluded` selects.
     public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Self {
         var chosen = self
         chosen.pairs = try pairs.filter(isIncluded)
@@ -150,21 +150,21 @@ public struct ItemAttributes: Sendable {
 }
 
 extension ItemAttributes: RandomAccessCollection {
-    /// The place of the first attribute, in the names' order.
+    /// The index of the first attribute, in the order of the names.
     public var startIndex: Int { pairs.startIndex }
-    /// The place behind the last one.
+    /// The index after the last attribute.
     public var endIndex: Int { pairs.endIndex }
-    /// The attribute at a place.
+    /// The attribute at an index.
     public subscript(position: Int) -> Element { pairs[position] }
 }
 
 extension ItemAttributes: Equatable {
-    /// Whether both have the same names and values, in whatever order they came.
+    /// Whether both have the same names and values, in whatever order they were set.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.pairs.elementsEqual(rhs.pairs, by: ==) }
 }
 
 extension ItemAttributes: ExpressibleByDictionaryLiteral {
-    /// Takes each name once; of a name that is there twice, the last value counts.
+    /// Sets the attributes; if a name occurs twice, the last value counts.
     public init(dictionaryLiteral elements: (AttributeKey, AttributeValue)...) {
         for (key, value) in elements { self[key] = value }
     }

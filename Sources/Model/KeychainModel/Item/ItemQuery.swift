@@ -1,6 +1,6 @@
-/// What an item operation asks for: which items, how many, and what to return of each.
+/// An item query: which items, how many, and what to return of each.
 public struct ItemQuery: Sendable, Equatable {
-    /// How many items may answer.
+    /// The most items to return.
     public enum Limit: Sendable, Equatable {
         /// `kSecMatchLimitOne`, the default.
         case one
@@ -10,7 +10,7 @@ public struct ItemQuery: Sendable, Equatable {
         case all
     }
 
-    /// What is returned of each item.
+    /// The parts of each item to return.
     public struct Returns: OptionSet, Sendable {
         /// The bits.
         public let rawValue: UInt8
@@ -24,11 +24,11 @@ public struct ItemQuery: Sendable, Equatable {
         public static let ref = Returns(rawValue: 4)
         /// `kSecReturnPersistentRef`.
         public static let persistentRef = Returns(rawValue: 8)
-        /// Items that can never be opened again, because their enrolled set is gone, with the time at which it went.
+        /// Items that can never be opened again because their enrolled set changed, with the time of that change.
         ///
-        /// Without it they are as good as absent; Apple has no name for it.
+        /// Without it they count as absent; Apple has no name for it.
         public static let invalidated = Returns(rawValue: 16)
-        /// All that there are.
+        /// All known bits.
         public static let known: Returns = [.data, .attributes, .ref, .persistentRef, .invalidated]
     }
 
@@ -46,16 +46,16 @@ public struct ItemQuery: Sendable, Equatable {
     public var itemClass: ItemClass?
     /// Attributes that must be equal.
     public var attributes: ItemAttributes
-    /// How many may answer.
+    /// The most items to return.
     public var limit: Limit
-    /// What is returned.
+    /// The parts to return.
     public var returns: Returns
-    /// `kSecMatchItemList` or `kSecValuePersistentRef`: these items only; empty when not asked for.
+    /// `kSecMatchItemList` or `kSecValuePersistentRef`: these items only; empty if not given.
     public var references: [PersistentReference]
-    /// What to do when the user is needed.
+    /// What to do if the user is needed.
     public var authenticationUI: AuthenticationUI
 
-    /// Asks for the items of `itemClass` whose attributes are equal to `attributes`.
+    /// Queries the items of `itemClass` whose attributes equal `attributes`.
     public init(
         itemClass: ItemClass?,
         attributes: ItemAttributes = [:],
@@ -73,7 +73,7 @@ public struct ItemQuery: Sendable, Equatable {
     }
 }
 
-/// Names one item for good (`kSecValuePersistentRef`): 16 random bytes.
+/// Identifies one item permanently (`kSecValuePersistentRef`): 16 random bytes.
 public struct PersistentReference: Hashable, Sendable {
     /// The number of bytes in a reference.
     public static let octetCount = 16

@@ -1,4 +1,4 @@
-/// Which attributes make an item unique, per class (`ConformanceTests/PrimaryKeyTests.swift`).
+/// The attributes that make an item unique, per class (`ConformanceTests/PrimaryKeyTests.swift`).
 public enum PrimaryKey {
     /// The attributes of the key, in the order they are digested; missing ones count as empty or zero.
     public static func attributes(of itemClass: ItemClass) -> [AttributeKey] {

@@ -1,30 +1,30 @@
-/// Takes security events; a program writes them, once, structured.
+/// A sink for security events; each program writes them once, in structured form.
 public protocol AuditLog: Sendable {
     /// Records an event.
     func record(_ event: AuditEvent)
 
-    /// Whether events of this kind go anywhere; one that does not need not be described.
+    /// Whether events of this kind are recorded; the caller need not build others.
     func isHeard(_ kind: AuditEvent.Kind) -> Bool
 }
 
 extension AuditLog {
-    /// All are heard.
+    /// True for every kind.
     public func isHeard(_ kind: AuditEvent.Kind) -> Bool { true }
 }
 
-/// A security event; holds no secret.
+/// A security event; contains no secret.
 public struct AuditEvent: Sendable, Equatable {
     /// What happened.
     public enum Kind: String, Sendable, CaseIterable {
-        /// A keybag was made.
+        /// A keybag was created.
         case keybagCreated
-        /// A passcode or a finger opened something.
+        /// A passcode or a finger authorised an operation.
         case authenticationSucceeded
         /// A finger or a passcode was refused.
         case authenticationFailed
-        /// The user, the app or the system stopped it.
+        /// The user, the app or the system cancelled an authentication.
         case authenticationCancelled
-        /// Biometry is off until the passcode.
+        /// Biometry is locked out until the passcode is entered.
         case biometryLockedOut
         /// Passcodes are refused for a while.
         case passcodeDelayed
@@ -36,51 +36,51 @@ public struct AuditEvent: Sendable, Equatable {
         case keybagUnlocked
         /// The keybag was locked.
         case keybagLocked
-        /// The machine goes to sleep: what was shown before opens nothing afterwards.
+        /// The machine is about to sleep: earlier proofs are void afterwards.
         case suspended
         /// The passcode was changed.
         case passcodeChanged
         /// The recovery code was used.
         case keybagRecovered
-        /// The enrolled fingers are others than before.
+        /// The enrolled fingers changed.
         case enrolmentChanged
-        /// Items of an older enrolled set are gone for good.
+        /// Items of an earlier enrolled set are lost for good.
         case itemsInvalidated
-        /// Something stored is not authentic.
+        /// Stored data is not authentic.
         case tamperDetected
-        /// Hardware took no key into escrow: the next unlocking needs the passcode.
+        /// The hardware refused to escrow a key: the next unlock needs the passcode.
         case escrowRefused
-        /// Hardware did not count the store's generation; the next commit has it try again.
+        /// The hardware failed to count the store's generation; the next commit retries.
         case generationUncounted
-        /// The hardware's lockout has an owner now.
+        /// The hardware's lockout authorisation was set.
         case lockoutProtected
-        /// Signals came from somebody who is not fprintd.
+        /// Another sender than fprintd sent its signals.
         case forgedSignal
-        /// The assurance went down.
+        /// The assurance decreased.
         case assuranceLowered
-        /// The system bus is away: nobody hears of sleep or of fingers until it is back.
+        /// The connection to the system bus was lost: sleep and enrolments go unnoticed until it is back.
         case busLost
-        /// The broker does not answer: programs are not named, and no enrolled set can be told from another one.
+        /// The broker does not reply: programs cannot be identified, and enrolled sets cannot be compared.
         case brokerLost
-        /// Something failed that no request waits for.
+        /// An operation failed that no request waits for.
         case backgroundFailed
-        /// A part failed behind a request: the disk, the store, hardware.
+        /// A component failed during a request: the disk, the store or hardware.
         case requestFailed
         /// A client was refused.
         case clientRefused
-        /// An item was released, made, changed or deleted.
+        /// An item was read, created, changed or deleted.
         case itemAccessed
-        /// A private key was made, read or used.
+        /// A private key was created, read or used.
         case keyAccessed
     }
 
     /// What happened.
     public var kind: Kind
-    /// Who asked, where somebody did.
+    /// The caller whose request led to it, if there is one.
     public var caller: Caller?
-    /// What was shown.
+    /// The factors that were shown.
     public var factors: Set<AuthenticationFactor>
-    /// More, in a few words; never a secret, never text of a client.
+    /// Details in a few words; never a secret, never a client's text.
     public var detail: String
 
     /// Describes an event.

@@ -1,60 +1,62 @@
-/// Asks the person at the machine, counts the attempts, and gives a proof.
+/// Prompts the user, counts the attempts, and returns proofs.
 public protocol Authenticator: Sendable {
-    /// Whether a policy could be evaluated now, without a prompt.
+    /// Whether a policy could be evaluated now; shows no prompt.
     func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability
 
-    /// Asks for what the evaluation demands; cancelling the task takes the prompt away.
+    /// Prompts for the factors that the evaluation needs; cancelling the task removes the prompt.
     func evaluate(_ evaluation: Evaluation) async throws(AuthenticationError) -> AuthenticationProof
 
-    /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
+    /// Unlocks the keybag with a prompt for the passcode, unless it is unlocked.
     ///
-    /// - Returns: the proof of the passcode, where it was asked for.
+    /// - Returns: the proof of the passcode, if it was entered.
     func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof?
 
-    /// Looks at the enrolled fingers and has the keybag take note of them: before something is bound to that set.
+    /// Reads the enrolled fingers and records them in the keybag, before an item is bound to that set.
     ///
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` and the authentication error underneath when no finger is
-    ///   enrolled or the fingers cannot be seen; `errSecInteractionNotAllowed` with the cause ``DriverCause/locked``
-    ///   before the keybag was unlocked once.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` and the underlying authentication error if no finger is
+    ///   enrolled or the fingers cannot be read; `errSecInteractionNotAllowed` with the cause ``DriverCause/locked``
+    ///   before the keybag was first unlocked.
     func observeCurrentSet() async throws(KeychainError)
 
-    /// Makes the keybag: passcode twice, strength checked, recovery code shown once and typed back.
+    /// Creates the keybag: prompts twice for a passcode, checks its strength, and shows the recovery code until it is
+    /// typed back.
     func setUp(_ request: PromptRequest) async throws(AuthenticationError)
 
-    /// Asks for the old passcode, then twice for the new one, and changes it.
+    /// Prompts for the old passcode, then twice for the new one, and changes it.
     func changePasscode(_ request: PromptRequest) async throws(AuthenticationError)
 
-    /// Asks for the passcode and moves the keybag to the best seal that this machine has.
+    /// Prompts for the passcode and reseals the keybag with the best seal that this machine has.
     ///
-    /// - Throws: ``AuthenticationError`` `invalidParameter` when it has that seal already.
+    /// - Throws: ``AuthenticationError`` `invalidParameter` if it has that seal already.
     func migrate(_ request: PromptRequest) async throws(AuthenticationError)
 
-    /// Shows a new code for the TPM's lockout until it was typed back, and sets it.
+    /// Shows a new code for the TPM's lockout until it is typed back, and sets it.
     ///
-    /// - Throws: ``AuthenticationError`` `invalidParameter` without a TPM, or when its lockout has an owner already.
+    /// - Throws: ``AuthenticationError`` `invalidParameter` without a TPM, or if its lockout authorisation is set
+    ///   already.
     func protectLockout(_ request: PromptRequest) async throws(AuthenticationError)
 
-    /// Asks for the recovery code, then twice for a new passcode, and opens the keybag with it.
+    /// Prompts for the recovery code, then twice for a new passcode, and opens the keybag with them.
     func recover(_ request: PromptRequest) async throws(AuthenticationError)
 
-    /// Asks for the passcode, whatever was shown before.
+    /// Prompts for the passcode, regardless of earlier proofs.
     ///
-    /// - Returns: a proof that holds it.
+    /// - Returns: a proof of the passcode.
     func confirm(
         _ request: PromptRequest,
         heading: String
     ) async throws(AuthenticationError) -> AuthenticationProof
 
-    /// Locks the keybag and forgets every success; the machine sleeps, the user leaves, or asked for it.
+    /// Locks the keybag and discards every proof: the machine sleeps, the user logs out, or requested it.
     func lock() async
 
-    /// Attempts, lockouts and the sensor, for `status`.
+    /// The state of attempts, lockouts and the sensor, for `status`.
     func status() async -> AuthenticationStatus
 }
 
-/// What an evaluation is for.
+/// An authentication to perform.
 public struct Evaluation: Sendable {
-    /// What must be met.
+    /// The rule to satisfy.
     public enum Target: Sendable, Equatable {
         /// A policy that the app evaluates.
         case policy(AuthenticationPolicy)
@@ -62,13 +64,13 @@ public struct Evaluation: Sendable {
         case accessControl(AccessControl, AccessOperation)
     }
 
-    /// What must be met.
+    /// The rule to satisfy.
     public var target: Target
     /// The context that the proof will belong to.
     public var context: ContextID
-    /// Where and how to ask.
+    /// Where and how to prompt.
     public var request: PromptRequest
-    /// How old a success of the same process may be; clamped to 0 s at least and 300 s at most.
+    /// How old a proof of the same process may be; clamped to 0 to 300 s.
     public var reuse: Duration
 
     /// Describes an evaluation.
@@ -80,19 +82,19 @@ public struct Evaluation: Sendable {
     }
 }
 
-/// Who asks, why, and where the box goes.
+/// The requester, the reason, and the place of a prompt.
 public struct PromptRequest: Sendable {
-    /// Who asks.
+    /// The requesting process.
     public var caller: Caller
     /// Where the request came from.
     public var origin: PromptOrigin
-    /// The app's words.
+    /// The app's reason text.
     public var reason: String
-    /// The title of the cancel button; nil for the usual one.
+    /// The title of the cancel button; nil for the default.
     public var cancelTitle: String?
-    /// The title of the fallback button; nil for the usual one, empty for none.
+    /// The title of the fallback button; nil for the default, empty for none.
     public var fallbackTitle: String?
-    /// Whether a box may be shown at all.
+    /// Whether a prompt may be shown at all.
     public var interactionAllowed: Bool
 
     /// Describes a request.
@@ -115,11 +117,11 @@ public struct PromptRequest: Sendable {
 
 /// Whether a policy could be evaluated.
 public struct AuthenticationAvailability: Sendable, Equatable {
-    /// Why not; nil when it could.
+    /// Why not; nil if it could.
     public var error: AuthenticationError?
-    /// Whether there is a fingerprint sensor, whatever ``error`` says.
+    /// Whether there is a fingerprint sensor, independent of ``error``.
     public var hasSensor: Bool
-    /// 32 bytes that change with the enrolled set; nil when it cannot be told.
+    /// 32 bytes that change with the enrolled set; nil if it cannot be determined.
     public var domainState: [UInt8]?
 
     /// Reports availability.
@@ -130,36 +132,36 @@ public struct AuthenticationAvailability: Sendable, Equatable {
     }
 }
 
-/// Attempts, lockouts and the sensor.
+/// The state of attempts, lockouts and the sensor.
 public struct AuthenticationStatus: Sendable, Equatable {
     /// The sensor's name; nil without one.
     public var sensor: String?
-    /// Why the sensor cannot be used; nil when it can.
+    /// Why the sensor cannot be used; nil if it can.
     public var sensorFault: DriverCause?
     /// The enrolled fingers, by fprintd's names.
     public var fingers: [String]
-    /// What the current set is compared by.
+    /// The basis on which the current set is compared.
     public var binding: Enrolment.Binding?
-    /// Fingers refused since the last success.
+    /// Fingers that did not match since the last success.
     public var biometryFailures: Int
-    /// Whether biometry waits for the passcode.
+    /// Whether biometry is locked out until the passcode is entered.
     public var isBiometryLockedOut: Bool
-    /// Wrong passcodes since the last right one.
+    /// Wrong passcodes since the last correct one.
     public var passcodeFailures: Int
-    /// Seconds until the next passcode may be tried; 0 when it may.
+    /// Seconds until the next passcode attempt is allowed; 0 if it is allowed now.
     public var passcodeDelay: Int64
     /// Whether the keybag is closed until the recovery code.
     public var isClosed: Bool
-    /// Why no passcode can be judged now: the hardware's fault; nil when one can.
+    /// The hardware's fault because of which no passcode can be checked now; nil if there is none.
     public var hardwareFault: DriverCause?
-    /// Why no attempt can be counted, and so none made: the disk's fault; nil when one can.
+    /// The disk's fault because of which no attempt can be counted, and so none is allowed; nil if there is none.
     public var storeFault: DriverCause?
-    /// Whether the saved counts were found to be an older copy since the start; those that hold are the newer ones.
+    /// Whether the saved counts were found to be an older copy since the start; the newer ones stay in force.
     public var isTamperedWith: Bool = false
-    /// What is known of the sensor; nothing without one.
+    /// The known facts about the sensor; empty without one.
     public var sensorFacts = SensorFacts()
 
-    /// Reports nothing seen yet.
+    /// Reports an initial state.
     public init(
         sensor: String? = nil,
         sensorFault: DriverCause? = nil,

@@ -1,4 +1,4 @@
-/// A sensor that tells whether a finger is one of the enrolled ones.
+/// A sensor that checks whether a finger is an enrolled one.
 ///
 /// ```swift
 /// let claim = try await reader.claim()
@@ -6,81 +6,81 @@
 /// await claim.release()
 /// ```
 public protocol FingerprintReader: Sendable {
-    /// What is enrolled now, without arming the sensor.
+    /// The fingers enrolled now, without arming the sensor.
     ///
     /// - Throws: ``FingerprintError`` `noSuchDevice` without a sensor, `serviceUnknown` without fprintd.
     func enrolment() async throws(FingerprintError) -> Enrolment
 
-    /// Takes the sensor for this process alone, until the claim is released.
+    /// Claims the sensor exclusively for this process, until the claim is released.
     func claim() async throws(FingerprintError) -> any FingerprintClaim
 
-    /// Enrolments that were seen to complete, and moments at which the machine is about to sleep.
+    /// Completed enrolments, and announcements of sleep.
     ///
-    /// A hint, never a proof: each element says that something may have changed.
+    /// A hint, never a proof: each element says that a change is possible.
     func changes() async -> AsyncStream<FingerprintChange>
 
-    /// Lets the machine sleep: what ``FingerprintChange/suspend`` calls for was done.
+    /// Lets the machine sleep, after ``FingerprintChange/suspend`` was handled.
     func allowSleep() async
 }
 
 extension FingerprintReader {
-    /// Nothing, where nobody waits for it.
+    /// Does nothing: sleep does not wait for this reader.
     public func allowSleep() async {}
 }
 
-/// A sensor that was claimed.
+/// A claimed sensor.
 public protocol FingerprintClaim: Sendable {
     /// Arms the sensor and waits for one verdict.
     ///
-    /// A sensor that can only compare with one finger is asked for each enrolled finger in turn before the
-    /// verdict is ``FingerprintVerdict/noMatch``.
-    /// - Parameter status: called for what happens before the verdict.
+    /// On a sensor that compares with one finger at a time, each enrolled finger is tried in turn before the verdict
+    /// is ``FingerprintVerdict/noMatch``.
+    /// - Parameter status: called for each event before the verdict.
     /// - Returns: the verdict on one touch.
-    /// - Throws: ``FingerprintError``; `cancelled` when the task was cancelled. With any error the sensor is disarmed
-    ///   and has been let go: another verification takes another claim.
+    /// - Throws: ``FingerprintError``; `cancelled` if the task was cancelled. After any error the sensor is disarmed
+    ///   and released: another verification needs another claim.
     func verify(
         status: @escaping @Sendable (FingerprintStatus) -> Void
     ) async throws(FingerprintError) -> FingerprintVerdict
 
-    /// Disarms and lets go of the sensor, which whoever claims it next waits for; never fails, may be called twice.
+    /// Disarms and releases the sensor; a later claim waits for that. Never fails, may be called twice.
     func letGo()
 
-    /// As ``letGo()``, and waits until the sensor is free.
+    /// As ``letGo()``, and waits until the sensor is released.
     func release() async
 }
 
-/// The end of a verification.
+/// The verdict of a verification.
 public enum FingerprintVerdict: Sendable, Equatable {
     /// `verify-match`: an enrolled finger.
     case match
-    /// `verify-no-match`: a good picture of no enrolled finger.
+    /// `verify-no-match`: a good image that matches no enrolled finger.
     case noMatch
 }
 
-/// What happens before a verdict.
+/// An event before a verdict.
 public enum FingerprintStatus: Sendable, Equatable {
     /// The sensor is armed.
     case armed
     /// A finger touched the sensor.
     case fingerPresent
-    /// `verify-retry-scan`, `verify-swipe-too-short`, `verify-finger-not-centered`,
-    /// `verify-remove-and-retry`: the picture was poor; the sensor stays armed.
+    /// `verify-retry-scan`, `verify-swipe-too-short`, `verify-finger-not-centered`, `verify-remove-and-retry`: the
+    /// image was poor; the sensor stays armed.
     case retry(String)
-    /// The sensor compares with one finger at a time and now wants the finger of this name.
+    /// The sensor compares with one finger at a time and now expects the finger of this name.
     case finger(String)
 }
 
-/// Something happened that those who hold keys should look at.
+/// An event that a holder of keys has to react to.
 public enum FingerprintChange: Sendable, Equatable {
     /// An enrolment completed.
     case enrolment
     /// The machine is about to sleep; it waits a few seconds for ``FingerprintReader/allowSleep()``.
     case suspend
-    /// fprintd came, went or was replaced.
+    /// fprintd started, stopped or was replaced.
     case service
 }
 
-/// What fprintd, the bus or the sensor reported.
+/// An error of fprintd, the bus or the sensor.
 public struct FingerprintError: Error, Sendable {
     /// fprintd's error names without their prefix, and a few of the bus.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -89,31 +89,31 @@ public struct FingerprintError: Error, Sendable {
         /// Accepts any name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// polkit does not allow it.
+        /// polkit denied the call.
         public static let permissionDenied = Code(rawValue: "PermissionDenied")
         /// The device was not claimed.
         public static let claimDevice = Code(rawValue: "ClaimDevice")
-        /// Somebody else holds the sensor.
+        /// Another process has claimed the sensor.
         public static let alreadyInUse = Code(rawValue: "AlreadyInUse")
         /// No finger is enrolled.
         public static let noEnrolledPrints = Code(rawValue: "NoEnrolledPrints")
         /// There is no sensor.
         public static let noSuchDevice = Code(rawValue: "NoSuchDevice")
-        /// fprintd failed inside.
+        /// fprintd reported an internal error.
         public static let `internal` = Code(rawValue: "Internal")
         /// `verify-disconnected`: the sensor was unplugged.
         public static let disconnected = Code(rawValue: "verify-disconnected")
         /// `verify-unknown-error`.
         public static let unknownError = Code(rawValue: "verify-unknown-error")
-        /// fprintd does not run and cannot be started.
+        /// fprintd is not running and cannot be started.
         public static let serviceUnknown = Code(rawValue: "ServiceUnknown")
-        /// fprintd's owner changed or vanished in the middle.
+        /// fprintd's owner changed or disconnected during the operation.
         public static let ownerLost = Code(rawValue: "OwnerLost")
-        /// fprintd is not run by root: its word counts for nothing.
+        /// fprintd is not run by root, so it is not trusted.
         public static let untrustedOwner = Code(rawValue: "UntrustedOwner")
         /// There is no system bus.
         public static let noBus = Code(rawValue: "NoBus")
-        /// A call was not answered in time.
+        /// A call was not answered within the timeout.
         public static let noReply = Code(rawValue: "NoReply")
         /// The machine is about to sleep.
         public static let suspended = Code(rawValue: "Suspended")
@@ -132,7 +132,7 @@ public struct FingerprintError: Error, Sendable {
         self.message = message
     }
 
-    /// The cause as it goes into the log and over the wire.
+    /// The cause for the log and the wire.
     public var cause: DriverCause { DriverCause(domain: "fprintd", code: code.rawValue) }
 }
 

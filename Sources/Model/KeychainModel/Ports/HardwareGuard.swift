@@ -1,64 +1,64 @@
 public import SecretMemory
 
-/// What only hardware can promise beside sealing: counters that never go back, and keys that die with a restart.
+/// What only hardware can guarantee besides sealing: counters that never go back, and keys that a restart destroys.
 ///
-/// There is none without a TPM.
+/// Without a TPM there is no such guard.
 public protocol HardwareGuard: Sendable {
-    /// Makes a 32-octet secret bound to the present value of a counter that is made with it.
+    /// Creates a 32-byte secret bound to the current value of a new counter.
     func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret
 
-    /// A new secret of the next value of the same counter; the one of `blob` is dead for good from here on.
+    /// Creates a secret for the next value of the same counter; the secret of `blob` can never be opened again.
     func nextEpoch(after blob: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret
 
-    /// Brings back the secret of an epoch.
+    /// Opens the secret of an epoch.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/invalidated`` when the
-    ///   counter went on or is another one.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/invalidated`` if the counter
+    ///   advanced or was replaced.
     func openEpoch(_ blob: [UInt8]) async throws(KeychainError) -> SecretBytes
 
-    /// Lets go of an epoch's counter; its secret is dead. Never fails.
+    /// Removes an epoch's counter; its secret can never be opened again. Never fails.
     func destroyEpoch(_ blob: [UInt8]) async
 
-    /// Makes a counter for the generation of a store.
+    /// Creates a counter for the generation of a store.
     ///
-    /// - Returns: its name, and its value.
+    /// - Returns: its identifier, and its value.
     func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64)
 
     /// The counter's value.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` and the cause ``DriverCause/otherHardware`` when there is no
+    /// - Throws: ``KeychainError`` with `errSecDecode` and the cause ``DriverCause/otherHardware`` if there is no
     ///   such counter: another chip, or a cleared one.
     func generation(_ counter: [UInt8]) async throws(KeychainError) -> UInt64
 
-    /// Counts on.
+    /// Increments a counter.
     ///
     /// - Returns: the new value.
     func advanceGeneration(_ counter: [UInt8]) async throws(KeychainError) -> UInt64
 
-    /// Lets go of a counter. Never fails.
+    /// Removes a counter. Never fails.
     func destroyGeneration(_ counter: [UInt8]) async
 
-    /// Lets go of counters that were made for this keychain and are none of these; never fails.
+    /// Removes counters that were created for this keychain, except these; never fails.
     func removeLeftovers(keeping counters: [[UInt8]]) async
 
-    /// Sets the authorisation that resets the chip's own lockout, where it has none yet.
+    /// Sets the authorisation that resets the chip's own lockout, if it is still empty.
     ///
-    /// - Parameter code: the only copy; whoever loses it can no longer reset a lockout, nor clear the chip from here.
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one already: none is ever tried.
+    /// - Parameter code: the only copy; without it the lockout cannot be reset, nor the chip cleared from here.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if it is set already: no guess is ever sent.
     func setLockoutAuthorization(_ code: borrowing SecretBytes) async throws(KeychainError)
 
-    /// Whether the chip's lockout can be reset by its owner alone.
+    /// Whether only the owner of the authorisation can reset the chip's lockout.
     func hasLockoutAuthorization() async throws(KeychainError) -> Bool
 
-    /// Puts up to 64 bytes where a restart of the machine destroys them.
+    /// Stores up to 64 bytes so that a restart of the machine destroys them.
     ///
-    /// What brings them back is what this returns, with the authorisation: 32 random bytes that stay in locked memory.
+    /// Opening them needs the returned blob and the authorisation: 32 random bytes that stay in locked memory.
     func escrow(
         _ secret: borrowing SecretBytes,
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> [UInt8]
 
-    /// Brings an escrow's bytes back.
+    /// Returns an escrow's bytes.
     ///
     /// - Throws: ``KeychainError`` with `errSecItemNotFound` after a restart.
     func openEscrow(
@@ -70,18 +70,18 @@ public protocol HardwareGuard: Sendable {
 extension DriverCause {
     /// The keybag belongs to another chip, or the chip was cleared since.
     public static let otherHardware = DriverCause(.otherHardware)
-    /// The keybag is sealed to hardware, and there is none here.
+    /// The keybag is sealed to hardware that this machine does not have.
     public static let missingHardware = DriverCause(.missingHardware)
-    /// The hardware is there and does not answer.
+    /// The hardware is present but does not respond.
     public static let silentHardware = DriverCause(.silentHardware)
-    /// What the hardware kept for this keybag was removed from it.
+    /// This keybag's index was removed from the hardware.
     public static let missingIndex = DriverCause(.missingIndex)
-    /// The hardware takes no passcodes for a while, whoever asks.
+    /// The hardware accepts no passcodes for a while, from any caller.
     public static let chipLockout = DriverCause(.chipLockout)
-    /// The chip's owner demands an authorisation, without which nothing is made or opened in it.
+    /// The chip's owner authorisation is set, and without it nothing can be created or opened in the chip.
     public static let ownerAuthorizationSet = DriverCause(.ownerAuthorizationSet)
     /// The store is an older copy of itself.
     public static let rolledBack = DriverCause(.rolledBack)
-    /// The chip refuses passcodes of this keybag for good; the recovery code opens it.
+    /// The chip permanently refuses passcodes of this keybag; the recovery code opens it.
     public static let exhausted = DriverCause(.exhausted)
 }

@@ -1,9 +1,10 @@
-/// Where a driver notes, before it makes anything in hardware, what it makes there: what a machine that stopped in
-/// between left behind is found again, and told from what belongs to others.
+/// A driver's notes of what it creates in hardware, written before each creation.
+///
+/// By them an object left behind by a crash is found again, and told from other programs' objects.
 public protocol HardwareNotes: Sendable {
-    /// The notes; empty where there are none.
+    /// The notes; empty if there are none.
     func read() throws(KeychainError) -> [UInt8]
 
-    /// Puts notes in the place of those before, durably.
+    /// Replaces the notes, durably.
     func write(_ notes: [UInt8]) throws(KeychainError)
 }

@@ -1,29 +1,29 @@
-/// Which programs' groups the items belong to.
+/// The programs whose groups the items belong to.
 ///
-/// Every call that throws does so with the cause ``DriverCause/locked`` when a key is not in memory.
+/// Every throwing call throws with the cause ``DriverCause/locked`` if a key is not in memory.
 public protocol ItemOwners: Sendable {
-    /// Whether another group than these may hold items, as far as is known without a look at the store.
+    /// Whether another group than these may have items, as far as is known without reading the store.
     func mayHaveOthers(than groups: [AccessGroup]) -> Bool
 
-    /// The program outside `groups` in whose own group an item has the primary attributes that `query` names.
+    /// The program outside `groups` in whose own group an item has the primary attributes of `query`.
     ///
-    /// Only groups named by a program's path count. Nil where there is none, or it cannot be told.
+    /// Only groups named by a program's path count. Nil if there is none, or it cannot be determined.
     func owner(of query: ItemQuery, outside groups: [AccessGroup]) async -> AccessGroup?
 
-    /// All groups that hold items, by name.
+    /// All groups that have items, by name.
     func owners() async throws(KeychainError) -> [ItemOwner]
 
     /// The items of a group.
     func items(of group: AccessGroup) async throws(KeychainError) -> [OwnedItem]
 }
 
-/// A group and what it keeps.
+/// A group with its number of items.
 public struct ItemOwner: Sendable, Equatable {
     /// The group: a program's path, or a name.
     public let group: AccessGroup
-    /// How many items of each class.
+    /// The number of items of each class.
     public var counts: [ItemClass: Int]
-    /// When one of them was last added or changed, in microseconds since 1970.
+    /// When one of its items was last added or changed, in microseconds since 1970.
     public var lastChange: Int64
 
     /// Describes a group.
@@ -34,15 +34,15 @@ public struct ItemOwner: Sendable, Equatable {
     }
 }
 
-/// An item of a group, by what names it.
+/// An item of a group, with the attributes that identify it.
 public struct OwnedItem: Sendable, Equatable {
-    /// The item.
+    /// The item's reference.
     public let reference: PersistentReference
     /// Its class.
     public let itemClass: ItemClass
     /// The attributes that make it unique in its group.
     public let primaryKey: ItemAttributes
-    /// What a person may know it by.
+    /// A name by which a user may recognise it.
     public let name: String
 
     /// Describes an item.
@@ -60,12 +60,12 @@ public struct OwnedItem: Sendable, Equatable {
 }
 
 extension DriverCause {
-    /// No item was found, and a program with this path has one of that name.
+    /// No item was found, but a program with this path has one with these attributes.
     public static func owned(by program: String) -> DriverCause {
         DriverCause(.owned, detail: program)
     }
 
-    /// The path of the program that ``owned(by:)`` names; nil for other causes.
+    /// The program's path in ``owned(by:)``; nil for other causes.
     public var owner: String? {
         known == .owned ? detail : nil
     }

@@ -1,25 +1,25 @@
 public import SecretMemory
 
-/// Stores items, sealed; releases one only for what its access control demands.
+/// Stores sealed items; releases one only if its access control is satisfied.
 ///
-/// Every call throws ``KeychainError`` with `errSecInteractionNotAllowed` and the cause
-/// ``DriverCause/locked`` when a key is not in memory.
+/// Every call throws ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` if a
+/// key is not in memory.
 public protocol ItemVault: Sendable {
     /// Stores a new item durably.
     ///
-    /// - Returns: the item in the form its `returns` asks for; the data only if it was asked for.
-    /// - Throws: `errSecDuplicateItem` when the primary key is taken.
+    /// - Returns: the item in the form that its `returns` selects; the data only if requested.
+    /// - Throws: `errSecDuplicateItem` if an item with this primary key exists.
     func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems
 
-    /// Finds items of these groups and opens those that the authorisation is enough for.
+    /// Finds items of these groups and opens those that the authorisation covers.
     ///
     /// - Parameters:
-    ///   - query: which items, how many, and what of each.
-    ///   - groups: the groups that the caller sees.
-    ///   - authorization: what the caller has shown.
+    ///   - query: which items, how many, and which parts of each.
+    ///   - groups: the groups visible to the caller.
+    ///   - authorization: the caller's proofs and application password.
     ///   - cursor: nil for the first page, then ``EncodedItems/next``.
-    /// - Returns: a page of items, or what the user must show first.
-    /// - Throws: `errSecItemNotFound` when there are none; `errSecDecode` for an item that is not authentic.
+    /// - Returns: a page of items, or the access controls that the user must satisfy first.
+    /// - Throws: `errSecItemNotFound` if no item matches; `errSecDecode` for an item that is not authentic.
     func copy(
         _ query: ItemQuery,
         groups: [AccessGroup],
@@ -27,18 +27,17 @@ public protocol ItemVault: Sendable {
         after cursor: ItemCursor?
     ) async throws(KeychainError) -> CopyOutcome
 
-    /// The first page of ``copy(_:groups:authorization:after:)`` on the caller's own thread, where nothing has to be
-    /// waited for.
+    /// The first page of ``copy(_:groups:authorization:after:)``, synchronously on the calling thread.
     ///
-    /// - Returns: nil where something has, or where `copy` must judge; nothing was done then.
-    /// - Throws: `errSecItemNotFound` when there are none.
+    /// - Returns: nil, with nothing done, if the call would have to wait or needs `copy` to decide.
+    /// - Throws: `errSecItemNotFound` if no item matches.
     func copyAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup],
         authorization: ItemAuthorization
     ) throws(KeychainError) -> EncodedItems?
 
-    /// Changes all items that match, all or none.
+    /// Changes all matching items or none.
     func update(
         _ query: ItemQuery,
         groups: [AccessGroup],
@@ -46,20 +45,20 @@ public protocol ItemVault: Sendable {
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> UpdateOutcome
 
-    /// Deletes all items that match, all or none; needs no authentication.
+    /// Deletes all matching items or none; needs no authentication.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of deleted items.
     func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int
 
-    /// ``add(_:group:)`` on the caller's own thread, where nothing has to be waited for but other changes.
+    /// ``add(_:group:)``, synchronously on the calling thread; waits for other changes only.
     ///
-    /// - Returns: nil where something has; nothing was done then.
+    /// - Returns: nil, with nothing done, if the call would have to wait for anything else.
     func addAtOnce(_ item: consuming NewItem, group: AccessGroup) throws(KeychainError) -> EncodedItems?
 
-    /// ``update(_:groups:changes:authorization:)`` on the caller's own thread, where nothing has to be waited for.
+    /// ``update(_:groups:changes:authorization:)``, synchronously on the calling thread.
     ///
-    /// - Returns: how many items were changed; nil where something or the user has to be waited for, and nothing was
-    ///   done.
+    /// - Returns: the number of changed items; nil, with nothing done, if the call would have to wait or needs the
+    ///   user.
     func updateAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup],
@@ -67,23 +66,24 @@ public protocol ItemVault: Sendable {
         authorization: ItemAuthorization
     ) throws(KeychainError) -> Int?
 
-    /// ``delete(_:groups:)`` on the caller's own thread, where nothing has to be waited for.
+    /// ``delete(_:groups:)``, synchronously on the calling thread.
     ///
-    /// - Returns: nil where something has; nothing was done then.
+    /// - Returns: nil, with nothing done, if the call would have to wait.
     func deleteAtOnce(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> Int?
 
-    /// Reads every item and the set's digest, and reports what is not authentic.
+    /// Reads every item and the set's digest, and reports those that are not authentic.
     func check() async -> StoreReport
 
-    /// What is known to be wrong with the items, in words, without looking for more; empty where nothing is.
+    /// The known faults of the items, in words, without a new check; empty if there are none.
     func storeFaults() async -> [String]
 
-    /// The cause that the use of an item would be refused with; nil where ``storeFaults()`` is empty.
+    /// The cause with which the use of an item would be refused; nil if ``storeFaults()`` is empty.
     func itemsFault() async -> DriverCause?
 
-    /// Looks for what is not as it was left; with `accepting`, makes what is good of it the present state.
+    /// Looks for items that differ from their last stored state; with `accepting`, makes the intact ones the current
+    /// state.
     ///
-    /// The proof must hold the passcode.
+    /// The proof must include the passcode.
     func repair(proof: AuthenticationProof, accepting: Bool) async throws(KeychainError) -> StoreRepair
 }
 
@@ -95,11 +95,11 @@ public struct NewItem: ~Copyable, Sendable {
     public let attributes: ItemAttributes
     /// When it may be read and what its user must show.
     public let accessControl: AccessControl
-    /// Its secret; empty and none are different.
+    /// Its secret; empty and nil are different.
     public let data: SecretBytes?
-    /// What to return.
+    /// The parts to return.
     public let returns: ItemQuery.Returns
-    /// The application password, where the access control wants one.
+    /// The application password, if the access control needs one.
     public let applicationPassword: ApplicationPassword?
 
     /// Describes an item to add.
@@ -120,7 +120,7 @@ public struct NewItem: ~Copyable, Sendable {
     }
 }
 
-/// What an update changes.
+/// The changes of an update.
 public struct ItemChanges: ~Copyable, Sendable {
     /// Attributes to set.
     public let attributes: ItemAttributes
@@ -137,31 +137,31 @@ public struct ItemChanges: ~Copyable, Sendable {
     }
 }
 
-/// What a look-up came to.
+/// The outcome of a look-up.
 public enum CopyOutcome: ~Copyable, Sendable {
-    /// The items, or a page of them; none found is thrown as `errSecItemNotFound`.
+    /// The items, or a page of them; no match is thrown as `errSecItemNotFound`.
     case items(EncodedItems)
-    /// The user is needed for these access controls; then ask again.
+    /// The user must satisfy these access controls; then call again.
     case needsAuthentication([AccessControl])
 }
 
-/// What an update came to.
+/// The outcome of an update.
 public enum UpdateOutcome: Sendable, Equatable {
-    /// So many items were changed.
+    /// This many items were changed.
     case updated(Int)
-    /// The user is needed for these access controls; then ask again.
+    /// The user must satisfy these access controls; then call again.
     case needsAuthentication([AccessControl])
 }
 
-/// What a check of the store found.
+/// The result of a check of the store.
 public struct StoreReport: Sendable, Equatable {
-    /// Items that were read and are authentic.
+    /// Authentic items.
     public var items: Int
-    /// Items whose enrolled set is gone.
+    /// Items whose enrolled set no longer exists.
     public var invalidated: Int
     /// Items that are not authentic.
     public var damaged: Int
-    /// Whether rows were removed, added or rolled back behind the daemon's back.
+    /// Whether no rows were removed, added or rolled back without the daemon.
     public var isSetAuthentic: Bool
     /// Faults of the file itself, in words.
     public var faults: [String]

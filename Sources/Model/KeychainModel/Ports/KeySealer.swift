@@ -1,58 +1,58 @@
 public import SecretMemory
 
-/// Seals the device part of a keybag's keys to this machine: a file today, a TPM where there is one.
+/// Seals the device part of a keybag's keys to this machine: with a file, or with a TPM if there is one.
 public protocol KeySealer: Sendable {
-    /// How strong a seal is, and why; without a blob, one that would be made now.
+    /// The strength of a seal, with reasons; without a blob, of a seal made now.
     func assurance(of blob: [UInt8]?) async -> AssuranceReport
 
-    /// Whether a new seal would be no better than this one: of the same kind, on the same hardware.
+    /// Whether a new seal would be no better than this one: the same kind, on the same hardware.
     func isBest(_ blob: [UInt8]) async -> Bool
 
-    /// Makes a new 32-octet device secret, bound to `authorization` where the hardware can.
+    /// Creates a new 32-byte device secret, bound to `authorization` if the hardware supports that.
     ///
     /// - Parameter authorization: 32 bytes derived from the passcode.
     /// - Returns: the blob to store, and the secret.
-    /// - Throws: ``KeychainError`` when the hardware or the disk refused.
+    /// - Throws: ``KeychainError`` if the hardware or the disk refused.
     func seal(
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SealedDeviceSecret
 
-    /// Brings back the secret of a blob.
+    /// Unseals the secret of a blob.
     ///
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when the hardware refused the authorisation.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` if the hardware refused the authorisation.
     func unseal(
         _ blob: [UInt8],
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SecretBytes
 
-    /// How many wrong authorisations the hardware has counted for a blob since the last right one; nil where nothing but
-    /// the caller counts.
+    /// The wrong authorisations that the hardware has counted for a blob since the last correct one; nil without such
+    /// a counter.
     ///
-    /// - Throws: ``KeychainError`` as ``unseal(_:authorization:)`` does when it cannot judge any.
+    /// - Throws: ``KeychainError`` as ``unseal(_:authorization:)`` does if it cannot check any authorisation.
     func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int?
 
-    /// Destroys what was made for this keychain and never became a blob's, or a former one's; never fails.
+    /// Destroys this keychain's hardware objects that belong to no blob in use; never fails.
     ///
-    /// - Parameter blob: what is in use; nil before there is anything.
+    /// - Parameter blob: the blob in use; nil before there is one.
     func removeLeftovers(keeping blob: [UInt8]?) async
 
-    /// Destroys what a blob stands for, after another took its place; never fails.
+    /// Destroys a blob's hardware objects, after another blob replaced it; never fails.
     func destroy(_ blob: [UInt8]) async
 }
 
 extension KeySealer {
-    /// None, where nothing counts.
+    /// Nil: this sealer has no counter.
     public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? { nil }
 }
 
-/// A new device secret and the blob that brings it back.
+/// A new device secret and the blob that unseals it.
 public struct SealedDeviceSecret: ~Copyable, Sendable {
-    /// What to store.
+    /// The blob to store.
     public let blob: [UInt8]
     /// 32 bytes.
     public let secret: SecretBytes
 
-    /// Holds both.
+    /// Combines both.
     public init(blob: [UInt8], secret: consuming SecretBytes) {
         self.blob = blob
         self.secret = secret

@@ -1,31 +1,31 @@
 public import SecretMemory
 
-/// Private keys that are used and never given out (`kSecAttrTokenIDSecureEnclave`).
+/// Private keys that can be used but never exported (`kSecAttrTokenIDSecureEnclave`).
 ///
-/// A key's representation is sealed: it opens for this keybag, this hardware and its access group alone. Where
-/// it lies is its owner's business; a permanent key is an item that holds it.
+/// A key's representation is sealed: it opens only for this keybag, this hardware and its access group. The caller
+/// stores it; a permanent key is an item that contains it.
 public protocol KeyVault: Sendable {
-    /// Makes a P-256 key.
+    /// Creates a P-256 key.
     ///
-    /// The user is not needed for it.
-    /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` when
-    ///   the keybag is locked, `errSecParam` with the cause ``DriverCause/withoutKeyUsage`` for flags without
-    ///   `privateKeyUsage`, `errSecAuthFailed` without the application password that they want.
+    /// Does not need the user.
+    /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` if the
+    ///   keybag is locked, `errSecParam` with the cause ``DriverCause/withoutKeyUsage`` for flags without
+    ///   `privateKeyUsage`, `errSecAuthFailed` if the flags need an application password and there is none.
     func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
         applicationPassword: ApplicationPassword?
     ) async throws(KeychainError) -> EnclaveKey
 
-    /// Reads a representation without using the key, which belongs to one of these groups.
+    /// Decodes a representation without using the key, which has to belong to one of these groups.
     ///
     /// - Throws: `errSecDecode` for one that is not authentic or belongs to another keybag, group or hardware,
-    ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` when its enrolled set is gone.
+    ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` if its enrolled set no longer exists.
     func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey
 
-    /// Uses a key, or tells what the user must show first.
+    /// Uses a key, or returns the access control that the user must satisfy first.
     ///
-    /// - Throws: as ``key(_:groups:)``, and `errSecParam` for a digest or a public key that is none,
+    /// - Throws: as ``key(_:groups:)``, and `errSecParam` for a malformed digest or public key,
     ///   `errSecInteractionNotAllowed` with the cause ``DriverCause/locked`` while the key's class is locked.
     func use(
         _ representation: [UInt8],
@@ -34,10 +34,9 @@ public protocol KeyVault: Sendable {
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyOutcome<SecretBytes>
 
-    /// Has hardware vouch for a key; needs what signing with it needs.
+    /// Makes the hardware attest a key; needs the same authorisation as signing with it.
     ///
-    /// The statement carries the qualifying data, at most 64 bytes; there is no evidence for a key that hardware does
-    /// not keep.
+    /// The statement includes the qualifying data, at most 64 bytes; for a software key there is no evidence.
     func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
@@ -45,12 +44,12 @@ public protocol KeyVault: Sendable {
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyOutcome<Attestation>
 
-    /// Who vouches for this machine's keys.
+    /// The identity that attests this machine's keys.
     ///
     /// - Throws: `errSecUnimplemented` without hardware.
     func attestationIdentity() async throws(KeychainError) -> AttestationIdentity
 
-    /// Answers a server that wants to know whether the attestation key lives in the chip of the endorsement key.
+    /// Answers a server's challenge whether the attestation key is in the chip of the endorsement key.
     ///
     /// - Returns: the secret, at most 64 bytes.
     /// - Throws: as ``KeyAttester/activate(_:)``, and `errSecUnimplemented` without hardware.
@@ -59,13 +58,13 @@ public protocol KeyVault: Sendable {
 
 /// A key of the vault.
 public struct EnclaveKey: Sendable, Equatable {
-    /// What stands for the key, sealed; at most ``longestRepresentation`` bytes.
+    /// The sealed key, at most ``longestRepresentation`` bytes.
     public let representation: [UInt8]
     /// Uncompressed X9.63, 65 bytes.
     public let publicKey: [UInt8]
-    /// What its use demands.
+    /// The access control of its use.
     public let accessControl: AccessControl
-    /// Whether hardware made it and keeps it.
+    /// Whether it was created in hardware and is stored there.
     public let isHardware: Bool
 
     /// The longest representation, in bytes.
@@ -80,16 +79,16 @@ public struct EnclaveKey: Sendable, Equatable {
     }
 }
 
-/// What a private key is used for.
+/// A use of a private key.
 public enum KeyUse: Sendable, Equatable {
     /// ECDSA over a digest of 20, 32, 48 or 64 bytes; the result is r and s of 32 bytes each.
     case sign(digest: [UInt8])
     /// ECDH with a public key in X9.63, 65 bytes, for a key exchange; the result is 32 bytes.
     case agree(publicKey: [UInt8])
-    /// The same for decryption, which has an operation of its own in access control.
+    /// ECDH as for ``agree(publicKey:)``, but for decryption, which is another operation for access control.
     case decrypt(publicKey: [UInt8])
 
-    /// Whether a digest has a length that is signed, and a public key that of an uncompressed point.
+    /// Whether the digest has a supported length, or the public key the form of an uncompressed point.
     public var isWellFormed: Bool {
         switch self {
         case .sign(let digest): [20, 32, 48, 64].contains(digest.count)
@@ -98,7 +97,7 @@ public enum KeyUse: Sendable, Equatable {
         }
     }
 
-    /// The operation that a proof must be for.
+    /// The operation that a proof must cover.
     public var operation: AccessOperation {
         switch self {
         case .sign: .useKeySign
@@ -109,16 +108,16 @@ public enum KeyUse: Sendable, Equatable {
 }
 
 extension DriverCause {
-    /// A private key was to be made with flags that do not hold `privateKeyUsage`.
+    /// A private key was requested with flags that lack `privateKeyUsage`.
     public static let withoutKeyUsage = DriverCause(.withoutKeyUsage)
     /// A private key belongs to another access group.
     public static let otherGroup = DriverCause(.otherGroup)
 }
 
-/// What a call that needs a key's authorisation came to.
+/// The outcome of a call that needs a key's authorisation.
 public enum KeyOutcome<Result: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// The signature, the shared secret or the attestation.
     case result(Result)
-    /// The user is needed for this access control; then ask again.
+    /// The user must satisfy this access control; then call again.
     case needsAuthentication(AccessControl)
 }

@@ -1,25 +1,25 @@
 public import SecretMemory
 
-/// Holds the keybag: makes it, opens it, locks it.
+/// Keeps the keybag: creates, opens and locks it.
 ///
-/// Unlocking is decrypting; nothing is compared.
+/// Unlocking is decryption; no passcode is compared.
 public protocol KeybagKeeper: Sendable {
-    /// Where the keybag stands.
+    /// The state of the keybag.
     func state() async -> KeybagState
 
-    /// How strong its protection is, and why.
+    /// The strength of its protection, with reasons.
     func assurance() async -> AssuranceReport
 
     /// A new recovery code as text: 28 symbols of Crockford's base 32 in groups of four, 128 random bits.
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes
 
-    /// Makes the keybag, durably, and leaves it unlocked.
+    /// Creates the keybag durably and leaves it unlocked.
     ///
     /// - Parameters:
     ///   - passcode: opens it.
     ///   - recoveryCode: opens it too.
-    ///   - enrolled: the fingers that are enrolled now; nil when they cannot be seen.
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one.
+    ///   - enrolled: the fingers enrolled now; nil if they cannot be read.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is one already.
     func setUp(
         passcode: consuming SecretBytes,
         recoveryCode: borrowing SecretBytes,
@@ -31,52 +31,52 @@ public protocol KeybagKeeper: Sendable {
     /// - Throws: ``KeychainError`` `errSecDecode` for a damaged keybag, `errSecNotAvailable` before set-up.
     func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening
 
-    /// How many wrong passcodes hardware has counted since the last right one; nil where none counts.
+    /// The wrong passcodes that hardware has counted since the last correct one; nil without such a counter.
     ///
-    /// - Throws: ``KeychainError`` when the hardware does not answer, was cleared, or is another: then no passcode can be
-    ///   judged, and none should be asked for.
+    /// - Throws: ``KeychainError`` if the hardware does not respond, was cleared, or is another one: then no passcode
+    ///   can be checked, and none should be prompted for.
     func countedPasscodeFailures() async throws(KeychainError) -> Int?
 
-    /// Whether a finger can unlock a locked keybag: hardware holds its key since the passcode was shown, and
-    /// loses it when the machine restarts. Never without hardware.
+    /// Whether a finger can unlock a locked keybag, because hardware holds its key in escrow.
+    ///
+    /// The escrow exists from a passcode entry until the machine restarts. Always false without hardware.
     func holdsEscrow() async -> Bool
 
-    /// Unlocks a locked keybag with a proof of biometry, out of the escrow.
+    /// Unlocks a locked keybag with a proof of biometry, from the escrow.
     ///
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for another proof or without an escrow.
     func open(with proof: AuthenticationProof) async throws(KeychainError)
 
-    /// Lets go of the escrow: biometry is locked out, or the passcode is due.
+    /// Discards the escrow: biometry is locked out, or the passcode is needed.
     func forgetEscrow() async
 
     /// Wipes the keys that must not outlive a lock; never fails.
     func lock() async
 
-    /// Has the next right passcode move the keybag to the best seal that this machine has, all or nothing.
+    /// Makes the next correct passcode reseal the keybag with the best seal that this machine has, atomically.
     ///
-    /// - Throws: ``KeychainError`` with `errSecParam` when it has that seal already.
+    /// - Throws: ``KeychainError`` with `errSecParam` if it has that seal already.
     func migrateAtNextOpening() async throws(KeychainError)
 
-    /// Whether the hardware's lockout could be given an owner: it is there, and has none yet.
+    /// Whether the hardware's lockout authorisation can be set: the hardware is present, and it is still empty.
     func canProtectLockout() async throws(KeychainError) -> Bool
 
-    /// Gives the hardware's lockout an owner: whoever knows the code.
+    /// Sets the hardware's lockout authorisation to a code.
     ///
-    /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware, `errSecDuplicateItem` when it has one.
+    /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware, `errSecDuplicateItem` if it is set
+    ///   already.
     func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError)
 
-    /// Takes ``migrateAtNextOpening()`` back; nothing to do after it happened.
+    /// Cancels ``migrateAtNextOpening()``; has no effect once the keybag was resealed.
     func abandonMigration() async
 
-    /// Puts a new passcode in the place of the old one, all or nothing; the keybag must be unlocked and the
-    /// proof must hold the passcode.
+    /// Replaces the passcode atomically; the keybag must be unlocked and the proof must include the passcode.
     func changePasscode(
         to passcode: consuming SecretBytes,
         proof: AuthenticationProof
     ) async throws(KeychainError)
 
-    /// Opens the keybag with its recovery code and puts a new passcode in place; the old one opens nothing
-    /// any more.
+    /// Opens the keybag with its recovery code and sets a new passcode; the old one becomes invalid.
     ///
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code.
     func recover(
@@ -84,31 +84,33 @@ public protocol KeybagKeeper: Sendable {
         newPasscode: consuming SecretBytes
     ) async throws(KeychainError)
 
-    /// Whether a text is this keybag's recovery code, before a new passcode is asked for.
+    /// Checks a recovery code, before a new passcode is prompted for.
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool
 
-    /// Takes note of the enrolled fingers: when the set is another, or the first that was ever seen, the key of the
-    /// old set is destroyed for good and its items are invalidated. The keybag must have been unlocked once.
+    /// Records the enrolled fingers; a change of the set destroys the old set's key for good and invalidates its
+    /// items.
     ///
-    /// A set whose templates cannot be told now changes nothing: what is bound to a set is refused until it can be. A set
-    /// that was known by its names takes over the templates that are told first, while the names are the same.
+    /// The first set that is recorded counts as a change. The keybag must have been unlocked once.
     ///
-    /// - Returns: the domain state of the set and whether it changed; the first set that is seen is a change too.
+    /// A set whose templates cannot be determined now changes nothing: items bound to a set are refused until they
+    /// can be. A set known by its names adopts the first templates that are determined while the names are unchanged.
+    ///
+    /// - Returns: the domain state of the set and whether it changed, which it did for the first set too.
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation
 }
 
 extension KeybagKeeper {
-    /// None, without hardware.
+    /// Nil: there is no hardware.
     public func countedPasscodeFailures() async throws(KeychainError) -> Int? { nil }
 }
 
-/// Where a keybag stands.
+/// The state of a keybag.
 public enum KeybagState: UInt8, Sendable, CaseIterable {
-    /// There is none.
+    /// There is no keybag.
     case notSetUp = 0
-    /// No key is in memory: the passcode is needed, a finger is not enough.
+    /// No key is in memory: the passcode is needed, a finger does not suffice.
     case locked = 1
-    /// Locked again: keys of after-first-unlock items and of attributes are in memory.
+    /// Locked again: the keys of after-first-unlock items and of attributes are in memory.
     case lockedAfterFirstUnlock = 2
     /// All class keys are in memory.
     case unlocked = 3
@@ -116,35 +118,36 @@ public enum KeybagState: UInt8, Sendable, CaseIterable {
     case damaged = 4
 }
 
-/// What a passcode did.
+/// The result of a passcode.
 public enum PasscodeOpening: Sendable {
     /// It opened the keybag; the key opens items constrained to the passcode.
     case opened(PasscodeKey)
-    /// It opened nothing.
+    /// It did not open the keybag.
     case wrong
 }
 
-/// How strong a keybag is, and the reasons in words for a person.
+/// The strength of a keybag, with the reasons in words for a user.
 public struct AssuranceReport: Sendable, Equatable {
     /// The level.
     public let assurance: Assurance
     /// Short sentences, most important first.
     public let reasons: [String]
 
-    /// Reports a level and why.
+    /// Reports a level and its reasons.
     public init(_ assurance: Assurance, reasons: [String]) {
         self.assurance = assurance
         self.reasons = reasons
     }
 }
 
-/// What was seen of the enrolled fingers.
+/// An observation of the enrolled fingers.
 public struct EnrolmentObservation: Sendable, Equatable {
-    /// 32 bytes that are the same as long as the set is (`evaluatedPolicyDomainState`); nil while that cannot be told.
+    /// 32 bytes that stay the same while the set does (`evaluatedPolicyDomainState`); nil while they cannot be
+    /// determined.
     public let domainState: [UInt8]?
-    /// Whether the set is another one than at the last observation, or there was none.
+    /// Whether the set differs from the last observation, or is the first one.
     public let changed: Bool
-    /// What the comparison could see.
+    /// The basis of the comparison.
     public let binding: Enrolment.Binding
 
     /// Reports an observation.

@@ -1,43 +1,42 @@
 public import SecretMemory
 
-/// Takes the items out of a keychain, sealed under its recovery code, and makes a keychain of them elsewhere.
+/// Exports a keychain's items, sealed under its recovery code, and creates a keychain from an export.
 public protocol KeychainArchive: Sendable {
-    /// Seals all items that may leave this machine; nothing of the keychain changes.
+    /// Seals all items that may leave this machine; the keychain itself is unchanged.
     ///
-    /// The keybag may be locked and stays so: the code opens what is needed, for as long as this takes.
+    /// The keybag may be locked and stays so: the code opens the needed keys for the duration of the export.
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code.
     func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport
 
-    /// An empty place for an export that comes in parts.
+    /// Creates an empty file for an export that arrives in parts.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is a keychain already.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is a keychain already.
     func makeExportFile() async throws(KeychainError) -> any ExportFile
 
-    /// Looks at the start of an export, before a code is asked for.
+    /// Checks the start of an export, before a code is prompted for.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` for what is no export, `errSecNotAvailable` for one of a newer
-    ///   version.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if it is not an export, `errSecNotAvailable` for one of a
+    ///   newer version.
     func checkStart(of export: any ExportFile) async throws(KeychainError)
 
-    /// Whether a text is an export's recovery code; with the right one, the export is read to its end.
+    /// Checks an export's recovery code; with the correct one, the export is read to its end.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` for an export that is not whole, `errSecParam` for a mistyped
-    ///   code.
+    /// - Throws: ``KeychainError`` with `errSecDecode` for an incomplete export, `errSecParam` for a mistyped code.
     func accepts(
         recoveryCode: borrowing SecretBytes,
         of export: any ExportFile
     ) async throws(KeychainError) -> Bool
 
-    /// Makes the keybag, with the export's recovery code, and all of its items, and leaves it unlocked.
+    /// Creates the keybag, with the export's recovery code, and all of its items, and leaves it unlocked.
     ///
-    /// The keybag comes last: when this ends before, there is no keychain, and it can be done again.
+    /// The keybag is written last: after an interruption there is no keychain, and the import can be repeated.
     /// - Parameters:
-    ///   - export: holds the items.
+    ///   - export: the export with the items.
     ///   - passcode: opens the keybag.
     ///   - recoveryCode: the export's.
-    ///   - enrolled: the fingers that are enrolled now; nil when they cannot be seen.
-    /// - Returns: how many items there are.
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is a keychain already.
+    ///   - enrolled: the fingers enrolled now; nil if they cannot be read.
+    /// - Returns: the number of items.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is a keychain already.
     func setUp(
         from export: any ExportFile,
         passcode: consuming SecretBytes,
@@ -46,18 +45,18 @@ public protocol KeychainArchive: Sendable {
     ) async throws(KeychainError) -> Int
 }
 
-/// Asks the person for what moving a keychain takes.
+/// Prompts the user for the secrets needed to move a keychain.
 public protocol KeychainMover: Sendable {
-    /// Asks for the recovery code and seals all items that may leave.
+    /// Prompts for the recovery code and seals all items that may leave.
     func exportKeychain(
         from archive: any KeychainArchive,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> KeychainExport
 
-    /// Asks for the export's recovery code, then twice for a new passcode, and makes the keychain.
+    /// Prompts for the export's recovery code, then twice for a new passcode, and creates the keychain.
     ///
-    /// - Returns: how many items there are.
-    /// - Throws: ``AuthenticationError`` `invalidParameter` when there is a keychain already.
+    /// - Returns: the number of items.
+    /// - Throws: ``AuthenticationError`` `invalidParameter` if there is a keychain already.
     func importKeychain(
         _ export: any ExportFile,
         into archive: any KeychainArchive,
@@ -65,55 +64,55 @@ public protocol KeychainMover: Sendable {
     ) async throws(AuthenticationError) -> Int
 }
 
-/// The sealed bytes of an export; gone with their last owner.
+/// The sealed bytes of an export; deleted with the last reference.
 public protocol ExportFile: AnyObject, Sendable {
-    /// How many bytes there are.
+    /// The number of bytes.
     var count: Int { get }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
     /// - Throws: ``KeychainError`` with `errSecDataTooLarge` past ``MigrationLimits/mostOctets``.
     func append(_ octets: [UInt8]) throws(KeychainError)
 
-    /// At most `count` bytes from `offset` on; fewer at the end alone.
+    /// At most `count` bytes from `offset` on; fewer only at the end.
     func read(from offset: Int, upTo count: Int) throws(KeychainError) -> [UInt8]
 }
 
-/// An export and what is in it.
+/// An export and its report.
 public struct KeychainExport: Sendable {
     /// Its bytes.
     public let file: any ExportFile
-    /// What is in it, and what is not.
+    /// The exported and the omitted items.
     public let report: ExportReport
 
-    /// Holds both.
+    /// Combines both.
     public init(file: any ExportFile, report: ExportReport) {
         self.file = file
         self.report = report
     }
 }
 
-/// What an export holds, and what was left out.
+/// The contents of an export, and the omitted items.
 public struct ExportReport: Sendable, Equatable {
-    /// Why an item stays behind.
+    /// Why an item is omitted.
     public enum Reason: UInt8, Sendable, CaseIterable {
-        /// Its accessibility says that it never leaves this device.
+        /// Its accessibility restricts it to this device.
         case thisDeviceOnly = 1
-        /// It demands the fingers that were enrolled when it was stored.
+        /// It needs the fingers that were enrolled when it was stored.
         case enrolledSet = 2
         /// Only an application password opens it.
         case applicationPassword = 3
-        /// It is a private key that never leaves its hardware, or this keychain.
+        /// It is a private key that cannot leave its hardware, or this keychain.
         case privateKey = 4
         /// It is not authentic.
         case damaged = 5
     }
 
-    /// An item that stays behind.
+    /// An omitted item.
     public struct LeftOut: Sendable, Equatable {
         /// The most bytes of a group's or an item's name here.
         public static let longestName = 256
-        /// Why.
+        /// Why it is omitted.
         public let reason: Reason
         /// The group it belongs to.
         public let group: String
@@ -135,16 +134,16 @@ public struct ExportReport: Sendable, Equatable {
         }
     }
 
-    /// The most items that are named one by one.
+    /// The most omitted items that are listed individually.
     public static let mostNames = 500
 
     /// How many items are in the export.
     public var items: Int
-    /// How many were left out, by reason; none is no entry.
+    /// The number of omitted items by reason; reasons without items have no entry.
     public var leftOut: [Reason: Int]
-    /// The first of those whose names can be read.
+    /// The first omitted items whose names can be read.
     public var names: [LeftOut]
-    /// Whether the store is as the daemon left it; otherwise items may be missing from it without a trace.
+    /// Whether the store is as the daemon left it; otherwise items may be missing unnoticed.
     public var isSetAuthentic: Bool
 
     /// Reports an export.
@@ -160,7 +159,7 @@ public struct ExportReport: Sendable, Equatable {
         self.isSetAuthentic = isSetAuthentic
     }
 
-    /// Counts an item that stays behind, and names it while there is room.
+    /// Counts an omitted item, and lists it while there is room.
     public mutating func leaveOut(_ reason: Reason, named item: LeftOut? = nil) {
         leftOut[reason, default: 0] += 1
         if let item, names.count < Self.mostNames { names.append(item) }
@@ -168,12 +167,12 @@ public struct ExportReport: Sendable, Equatable {
 }
 
 extension DriverCause {
-    /// The file is no export, or not a whole one.
+    /// The export is damaged or incomplete.
     public static let exportDamaged = DriverCause(.exportDamaged)
-    /// The file is something else.
+    /// The file is not an export.
     public static let notAnExport = DriverCause(.notAnExport)
     /// A newer version made the export.
     public static let newerExport = DriverCause(.newerExport)
-    /// An export's parts came in another order than they were asked for.
+    /// The parts of an export arrived in the wrong order.
     public static let exportParts = DriverCause(.exportParts)
 }

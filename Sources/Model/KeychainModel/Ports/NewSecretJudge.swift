@@ -1,12 +1,12 @@
 public import SecretMemory
 
-/// Says of a new secret how good it is, as often as it is asked.
+/// Rates a new secret, repeatedly while it is typed.
 public final class NewSecretJudge: Sendable, Equatable {
-    /// What it says.
+    /// A rating.
     public struct Verdict: Sendable, Equatable {
-        /// How good it is: 0 to 100.
+        /// The strength: 0 to 100.
         public let percent: Int
-        /// Why it is refused, a sentence; nil when it is taken.
+        /// Why the secret is refused, as a sentence; nil if it is accepted.
         public let refusal: String?
 
         /// Reports a verdict.
@@ -16,21 +16,21 @@ public final class NewSecretJudge: Sendable, Equatable {
         }
     }
 
-    /// What is asked for, one sentence with its reason.
+    /// The requirement, as one sentence with its reason.
     public let rule: String
     private let verdict: @Sendable (Span<UInt8>) -> Verdict
 
-    /// Makes a judge.
+    /// Creates a judge.
     ///
     /// - Parameters:
-    ///   - rule: what is asked for, one sentence with its reason.
-    ///   - verdict: judges what was typed so far.
+    ///   - rule: the requirement, as one sentence with its reason.
+    ///   - verdict: rates the text typed so far.
     public init(rule: String, _ verdict: @escaping @Sendable (Span<UInt8>) -> Verdict) {
         self.rule = rule
         self.verdict = verdict
     }
 
-    /// Judges what was typed so far.
+    /// Rates the text typed so far.
     public func judge(_ secret: borrowing SecretBytes) -> Verdict { secret.withOctets(verdict) }
 
     /// Compares identities.

@@ -1,21 +1,23 @@
 import Glibc
 
-/// Tells which program a client runs: a daemon of the same user looks by itself, one under another account asks the broker.
+/// Determines which program a client runs: directly in `/proc` for a daemon of the same user, otherwise through the
+/// broker.
 public protocol ProgramNamer: Sendable {
-    /// Whether a look may wait for another process, at most for a second: then none is made where others would wait.
+    /// Whether ``look(at:)`` may wait for another process, at most a second: it is then not called where others would
+    /// wait.
     var waits: Bool { get }
 
-    /// Looks which program a process runs.
+    /// Determines which program a process runs.
     ///
-    /// What was found counts only if the very process still ran after it was found.
+    /// The result counts only if the same process was still running afterwards.
     func look(at process: ClientProcess) -> ProgramLook
 }
 
-/// A process that connected, with a pidfd of it, which is closed with its last owner.
+/// A connected process with its pidfd, which is closed with the last reference.
 public final class ClientProcess: Sendable {
-    /// Its number, as the kernel told at connect(2).
+    /// Its pid, as the kernel reported it at connect(2).
     public let pid: Int32
-    /// The pidfd: as long as it is open, it means this process and no other.
+    /// The pidfd: while it is open, it refers to this process only.
     public let handle: CInt
 
     /// Takes over a pidfd.
@@ -27,29 +29,29 @@ public final class ClientProcess: Sendable {
     deinit { close(handle) }
 }
 
-/// What was told of a process.
+/// The facts found about a process.
 public struct ProgramLook: Sendable {
-    /// When the process started, in clock ticks since boot; 0 when it cannot be told.
+    /// When the process started, in clock ticks since boot; 0 if unknown.
     public let processStart: UInt64
-    /// The program that it runs; nil when that cannot be told for sure.
+    /// The program that it runs; nil if it cannot be determined reliably.
     public let program: RunningProgram?
-    /// Why nobody could look; nil where somebody did, whatever came of it.
+    /// Why the check was impossible; nil if it was made, whatever its result.
     ///
-    /// A program that was looked at and has no name is an unknown one, and has the items of unknown programs. One that
-    /// nobody could look at may be any, and is not taken for an unknown one.
+    /// A program that was checked and has no name is an unknown program, with the items of unknown programs. One that
+    /// could not be checked may be any program, and is not treated as an unknown one.
     public let fault: DriverCause?
 
-    /// Nothing could be told.
+    /// No facts.
     public static let nothing = ProgramLook(processStart: 0, program: nil)
 
-    /// Tells what was found.
+    /// Reports the facts found.
     public init(processStart: UInt64, program: RunningProgram?) {
         self.processStart = processStart
         self.program = program
         fault = nil
     }
 
-    /// Tells that nobody could look, and why.
+    /// Reports that the check was impossible, and why.
     public init(fault: DriverCause) {
         processStart = 0
         program = nil
@@ -57,14 +59,14 @@ public struct ProgramLook: Sendable {
     }
 }
 
-/// A program that a process was found to run.
+/// A program that a process runs.
 public struct RunningProgram: Sendable {
     /// Its path.
     public let path: String
-    /// Whether the process still runs it; asked at each request and before each box, so it waits for nobody.
+    /// Whether the process still runs it; checked at each request and before each prompt, so it never waits.
     public let isStill: @Sendable () -> Bool
 
-    /// Tells of a program.
+    /// Describes a program.
     public init(path: String, isStill: @escaping @Sendable () -> Bool) {
         self.path = path
         self.isStill = isStill

@@ -1,23 +1,23 @@
-/// One terminal session or one display, as the kernel tells it apart from a later one of the same name.
+/// One terminal session or one display, which the kernel distinguishes from a later one of the same name.
 ///
-/// A box that nobody sees can be put on a terminal in no window, or on a nested display. A touch alone counts only on
-/// a channel on which the passcode was typed, which nobody does on one that cannot be seen.
+/// A prompt can be put on a terminal without a window or on a nested display, where the user cannot see it. A touch
+/// alone counts only on a channel on which the passcode was typed before, which a user does only on a visible one.
 public struct PromptChannel: Sendable, Hashable {
-    /// Compared whole; for the log too.
+    /// Compared as a whole; also for the log.
     public let identity: String
 
-    /// Names a channel by what the kernel says of it.
+    /// Identifies a channel by the kernel's facts about it.
     public init(_ identity: String) { self.identity = identity }
 }
 
-/// The process at the other end of a connection, as a prompt needs it.
+/// The process at the other end of a connection, as needed for a prompt.
 public struct PromptClient: Sendable, Hashable {
-    /// Its number.
+    /// Its pid.
     public let process: Int32
     /// When it started, in clock ticks since boot (`/proc/PID/stat`, field 22); 0 when unknown.
     public let start: UInt64
 
-    /// Names a process.
+    /// Describes a process.
     public init(process: Int32, start: UInt64) {
         self.process = process
         self.start = start

@@ -1,100 +1,100 @@
 public import SecretMemory
 
-/// Draws one box and brings back what the person did.
+/// Shows one prompt and returns what the user did.
 ///
 /// ```swift
 /// let answer = try await prompter.ask(prompt, at: origin) { armTheSensor() }
 /// ```
 public protocol SecretPrompter: Sendable {
-    /// Looks whether a box could be shown for a request from there.
+    /// Checks whether a prompt could be shown for a request from this origin.
     ///
-    /// - Returns: the channels that it could be on; empty where none can be told.
-    /// - Throws: ``PromptError`` `notInteractive` without terminal and display, `prompterMissing` without a
-    ///   program that draws.
+    /// - Returns: the channels that it could be on; empty if none can be determined.
+    /// - Throws: ``PromptError`` `notInteractive` without terminal and display, `prompterMissing` without a pinentry
+    ///   program.
     @discardableResult
     func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel>
 
-    /// Shows a box and waits for its end.
+    /// Shows a prompt and waits for its end.
     ///
     /// - Parameters:
-    ///   - prompt: what the box says.
-    ///   - origin: where it goes.
-    ///   - whenShown: called at once when the box was put up, with what looks up the channel it is on; nil where that
-    ///     cannot be told. The look may take a while.
-    /// - Returns: what the person did.
-    /// - Throws: ``PromptError``; `dismissed` when the task was cancelled, which takes the box away.
+    ///   - prompt: the content of the prompt.
+    ///   - origin: where to show it.
+    ///   - whenShown: called as soon as the prompt is shown, with a closure that determines its channel, or nil if
+    ///     that is impossible. The closure may take a while.
+    /// - Returns: what the user did.
+    /// - Throws: ``PromptError``; `dismissed` if the task was cancelled, which removes the prompt.
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer
 
-    /// Shows a secret once, after the prompt's text, until the person confirms having noted it.
+    /// Shows a secret once, after the prompt's text, until the user confirms having noted it.
     func show(
         _ secret: borrowing SecretBytes,
         in prompt: Prompt,
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer
 
-    /// A prompter for a box that is likely to come: it begins what can be done before it is known what the box says.
+    /// A prompter for a likely prompt: it starts what it can before the content is known.
     ///
-    /// Letting go of it ends what was begun and not used.
+    /// Destroying it ends what was started and not used.
     func prepared(at origin: PromptOrigin) -> any SecretPrompter
 
-    /// Says on the terminal of a request that it waits for a prompt elsewhere.
+    /// Shows on the terminal of a request that it waits for a prompt elsewhere.
     ///
-    /// - Returns: takes the line away again; nil where nothing was said, as for a request from the same terminal.
+    /// - Returns: a closure that erases the line; nil if none was shown, as for a request from the same terminal.
     func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)?
 }
 
 extension SecretPrompter {
-    /// Itself: nothing can be begun.
+    /// Returns itself: nothing can be started early.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter { self }
 
-    /// Nothing: there is nowhere to say it.
+    /// Nil: there is no terminal to show it on.
     public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? { nil }
 }
 
-/// A box.
+/// The content of a prompt.
 public struct Prompt: Sendable, Equatable {
-    /// What the person is asked to do.
+    /// The action that the user is asked for.
     public enum Input: Sendable, Equatable {
         /// Type a secret.
         case secret
         /// Type a new secret twice.
         case newSecret
-        /// Press a button: the box has no field.
+        /// Press a button: the prompt has no field.
         case confirmation
-        /// Touch the sensor: the box has no field, only cancel and, with a title, the fallback button.
+        /// Touch the sensor: the prompt has no field, only cancel and, with a title, the fallback button.
         case touch
         /// Touch the sensor or type the passcode.
         case touchOrSecret
     }
 
-    /// What to do.
+    /// The action that the user is asked for.
     public var input: Input
-    /// Who asks, from the socket's peer; never from the message.
+    /// The requesting program, from the socket's peer; never from the message.
     public var requester: String
-    /// How many other requests get the outcome of this box too.
+    /// How many other requests share the outcome of this prompt.
     public var othersWaiting = 0
-    /// The app's reason: text only, shown as the app's words.
+    /// The app's reason: plain text, shown as the app's words.
     public var reason: String
-    /// What the box says first, our words: "Unlock the keychain".
+    /// The heading, in Touchstone's own words: "Unlock the keychain".
     public var heading: String
     /// The label of the field.
     public var fieldLabel: String
-    /// What went wrong the time before: "No match. 4 tries left."
+    /// The error of the previous attempt: "No match. 4 tries left."
     public var error: String?
-    /// Judges a new secret while it is typed, or before it is asked for again; nil takes any.
+    /// Rates a new secret while it is typed, or before the second entry; nil accepts any.
     public var judge: NewSecretJudge?
-    /// The title of the cancel button; nil for the usual one.
+    /// The title of the cancel button; nil for the default.
     public var cancelTitle: String?
-    /// The title of the fallback button; nil for the usual one, empty for none.
+    /// The title of the fallback button; nil for the default, empty for none.
     public var fallbackTitle: String?
-    /// After this time the box is taken away.
+    /// The prompt is removed after this time.
     public var timeout: Duration
 
-    /// Describes a box.
+    /// Describes a prompt.
     public init(
         _ input: Input,
         requester: String,
@@ -118,7 +118,7 @@ public struct Prompt: Sendable, Equatable {
     }
 }
 
-/// Where a request came from: the place to put its box.
+/// Where a request came from, and so where to show its prompt.
 ///
 /// Sent by the client, checked against its uid.
 public struct PromptOrigin: Sendable, Hashable {
@@ -132,14 +132,14 @@ public struct PromptOrigin: Sendable, Hashable {
     public var waylandDisplay: String?
     /// `XAUTHORITY`.
     public var xAuthority: String?
-    /// `LC_CTYPE` or what stands for it.
+    /// `LC_CTYPE` or its substitute.
     public var characterType: String?
-    /// Whose terminal it has to be: the socket's peer.
+    /// The process whose terminal it has to be: the socket's peer.
     ///
     /// Set by the daemon, never part of a message.
     public var client: PromptClient?
 
-    /// Describes a place; nothing given means that there is none.
+    /// Describes a place; without arguments, no place.
     public init(
         terminal: String? = nil,
         terminalType: String? = nil,
@@ -159,41 +159,41 @@ public struct PromptOrigin: Sendable, Hashable {
     }
 }
 
-/// What the person did.
+/// What the user did.
 public enum PromptAnswer: ~Copyable, Sendable {
-    /// Typed something; UTF-8.
+    /// Typed a text in UTF-8.
     case entered(SecretBytes)
-    /// Pressed the affirmative button of a box without field.
+    /// Pressed the affirmative button of a prompt without a field.
     case confirmed
     /// Pressed the fallback button.
     case fallback
-    /// Pressed cancel, or closed the box.
+    /// Pressed cancel or closed the prompt.
     case cancelled
-    /// Did nothing until the time was up.
+    /// Did nothing until the timeout.
     case timedOut
 }
 
-/// Why no box could be shown, or why it went.
+/// Why a prompt could not be shown, or was removed.
 public struct PromptError: Error, Sendable, Equatable {
     /// A reason to act on.
     public enum Code: String, Sendable {
         /// No terminal and no display.
         case notInteractive
-        /// The client is not in the foreground process group of its terminal: a box would take the shell's keys.
+        /// The client is not in the foreground process group of its terminal: a prompt would take the shell's input.
         case inBackground
-        /// No agent is there that draws for a daemon of another account.
+        /// No agent runs that could draw for a daemon of another account.
         case noAgent
-        /// The program that draws is not installed.
+        /// The pinentry program is not installed.
         case prompterMissing
         /// The program failed.
         case prompterFailed
-        /// The task was cancelled: the box was taken away.
+        /// The task was cancelled: the prompt was removed.
         case dismissed
     }
 
     /// What happened.
     public let code: Code
-    /// The program's own code and text, for the log; never what was typed.
+    /// The program's own code and text, for the log; never the text typed.
     public let detail: String
 
     /// Creates an error.

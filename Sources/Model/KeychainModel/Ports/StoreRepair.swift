@@ -1,22 +1,22 @@
-/// What of the items is not as it was left, by name as far as names can be known, and what a repair made of it.
+/// The items that differ from their last stored state, by name where known, and the result of a repair.
 public struct StoreRepair: Sendable, Equatable {
-    /// What is wrong with an item.
+    /// The fault of an item.
     public enum Finding: UInt8, Sendable, CaseIterable {
-        /// It is an older state of itself; what was stored since is lost. A repair keeps the older state.
+        /// It is an older version of itself; later changes are lost. A repair keeps the older version.
         case older = 1
-        /// It cannot be opened. A repair leaves it out.
+        /// It cannot be opened. A repair omits it.
         case damaged = 2
-        /// It was deleted, and came back. A repair leaves it out.
+        /// It was deleted and has reappeared. A repair omits it.
         case deleted = 3
     }
 
-    /// An item that something is wrong with.
+    /// An item with a fault.
     public struct Item: Sendable, Equatable {
-        /// What is wrong.
+        /// The fault.
         public let finding: Finding
-        /// Whose it is.
+        /// The group it belongs to.
         public let group: String
-        /// What a person may know it by; nil where that cannot be read.
+        /// A name by which a user may recognise it; nil if it cannot be read.
         public let name: String?
 
         /// Describes an item.
@@ -30,42 +30,42 @@ public struct StoreRepair: Sendable, Equatable {
     /// The most items that are named.
     public static let mostItems = 1000
 
-    /// Those that something is wrong with, at most ``mostItems``.
+    /// The items with a fault, at most ``mostItems``.
     public var items: [Item] = []
     /// How many more there are.
     public var unnamed = 0
-    /// How many are gone from the file; nothing says their names.
+    /// How many are missing from the file; their names are unknown.
     public var missing = 0
-    /// How many a repair keeps, older ones among them.
+    /// How many a repair keeps, including older ones.
     public var kept = 0
     /// Whether the log of the last changes is damaged.
     public var isLogDamaged = false
-    /// Whether all that the damaged log held was put right.
+    /// Whether everything in the damaged log was recovered.
     public var isLogSaved = false
-    /// Whether the record that says which items there are is damaged: then nothing says which are older or missing.
+    /// Whether the record of which items exist is damaged: then older and missing items cannot be told.
     public var isRecordDamaged = false
-    /// Whether the file itself is damaged beside the items.
+    /// Whether the file itself is damaged besides the items.
     public var isFileDamaged = false
-    /// Under which name the former file was kept; nil where nothing was changed.
+    /// The name under which the former file was kept; nil if nothing was changed.
     public var keptAside: String?
 
-    /// Nothing wrong yet.
+    /// No faults yet.
     public init() {}
 
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     public var isWell: Bool {
         items.isEmpty && unnamed == 0 && missing == 0 && !isLogDamaged && !isRecordDamaged && !isFileDamaged
     }
 
-    /// Notes an item, or counts it where there are too many.
+    /// Lists an item, or counts it if there are too many.
     public mutating func note(_ item: Item) {
         if items.count < Self.mostItems { items.append(item) } else { unnamed += 1 }
     }
 }
 
 extension DriverCause {
-    /// The log of the items was flushed and is not what was written: `touchstone repair` saves what it holds.
+    /// The items' log was flushed but has changed since: `touchstone repair` recovers its contents.
     public static let logDamaged = DriverCause(.logDamaged)
-    /// The record of all items is not authentic: nothing says which items are the newest.
+    /// The record of all items is not authentic: which items are the newest cannot be told.
     public static let setDamaged = DriverCause(.setDamaged)
 }

@@ -1,8 +1,9 @@
-/// Tells the templates of a user's enrolled fingers from others: one that may reads fprintd's files, another asks the broker.
+/// Reads the state of a user's enrolled templates: directly from fprintd's files if permitted, else through the
+/// broker.
 public protocol TemplateReader: Sendable {
-    /// Looks at the templates now.
+    /// Reads the templates now.
     ///
-    /// - Parameter expectingSome: fprintd says that fingers are enrolled.
-    /// - Returns: what can be told of them.
+    /// - Parameter expectingSome: whether fprintd reports enrolled fingers.
+    /// - Returns: the state of the templates.
     func templates(expectingSome: Bool) async -> Enrolment.Templates
 }

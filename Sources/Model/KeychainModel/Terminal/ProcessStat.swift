@@ -1,12 +1,12 @@
 import Glibc
 
-/// What `/proc/PID/stat` says about a process and its terminal (proc(5)).
+/// The content of `/proc/PID/stat` about a process and its terminal (proc(5)).
 package struct ProcessStat: Equatable {
     /// Field 4.
     package let parent: Int32
     /// Field 5.
     package let processGroup: Int32
-    /// Field 6: the process number of the session's leader.
+    /// Field 6: the pid of the session's leader.
     package let session: Int32
     /// Field 7: the controlling terminal's device number; 0 without one.
     package let terminal: UInt64
@@ -15,13 +15,13 @@ package struct ProcessStat: Equatable {
     /// Field 22: clock ticks since boot.
     package let start: UInt64
 
-    /// Reads it; nil for a process that is gone or cannot be seen.
+    /// Reads it for a pid; nil if the process has ended or is not visible.
     package init?(of process: Int32) {
         guard process > 0 else { return nil }
         self.init(unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC))
     }
 
-    /// Reads that of the process whose directory in `/proc` is open as `directory`; nil for one that is gone.
+    /// Reads it for the process whose `/proc` directory is open as `directory`; nil if the process has ended.
     package init?(inDirectory directory: CInt) {
         self.init(unsafe openat(directory, "stat", O_RDONLY | O_CLOEXEC))
     }
@@ -30,7 +30,7 @@ package struct ProcessStat: Equatable {
     private init?(_ descriptor: CInt) {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // Read where it lies: a look at a terminal that controls nobody takes one of these for each session.
+        // Parsed in place: checking a terminal that controls no process reads one of these for each session.
         let found = unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { octets in
             let count = unsafe read(descriptor, octets.baseAddress, octets.count)
             return count > 0 ? unsafe Self(UnsafeRawBufferPointer(rebasing: octets[..<count])) : nil
@@ -45,7 +45,7 @@ package struct ProcessStat: Equatable {
         self = found
     }
 
-    /// The name in field 2 may hold anything, so fields count from its end.
+    /// The name in field 2 may contain any character, so fields are counted from its end.
     private init?(_ octets: UnsafeRawBufferPointer) {
         guard let nameEnd = unsafe octets.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = unsafe octets[(nameEnd + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
@@ -58,7 +58,7 @@ package struct ProcessStat: Equatable {
         self.parent = parent
         self.processGroup = processGroup
         self.session = session
-        // The kernel's encoding of a device is that of `st_rdev` for all terminals (12 bits of major number).
+        // The kernel encodes the device like `st_rdev` for all terminals (12 bits of major number).
         self.terminal = UInt64(UInt32(bitPattern: terminal))
         self.foregroundGroup = foregroundGroup
         self.start = start

@@ -1,12 +1,12 @@
 public import CBOR
 public import SecretMemory
 
-/// A box of an agent, by the number that the daemon gave it.
+/// A prompt of an agent, by the number that the daemon gave it.
 public struct BoxNumber: WireBody, Sendable, Equatable {
     /// The number.
     public let number: UInt64
 
-    /// Names a box.
+    /// Identifies a prompt.
     public init(_ number: UInt64) { self.number = number }
 
     /// Writes the number.
@@ -16,24 +16,24 @@ public struct BoxNumber: WireBody, Sendable, Equatable {
     public init(from reader: inout CBORReader) throws { number = try reader.readUnsigned() }
 }
 
-/// A box to draw: `[number, prompt, rule, terminal type, character type, client, client start, secret]`.
+/// A prompt to draw: `[number, prompt, rule, terminal type, character type, client, client start, secret]`.
 public struct AgentBox: WireBody, ~Copyable, Sendable {
-    /// The box's number, which no other has.
+    /// The prompt's unique number.
     public let number: UInt64
-    /// What it says; without its judge, which stays with the daemon.
+    /// The content of the prompt, without its judge, which stays with the daemon.
     public let prompt: Prompt
-    /// The rule of the judge of a new secret; nil where there is none.
+    /// The rule of the judge of a new secret; nil if there is none.
     public let rule: String?
-    /// `TERM` of the request's terminal, for a box on that.
+    /// `TERM` of the request's terminal, for a prompt on it.
     public let terminalType: String?
     /// `LC_CTYPE` of the request.
     public let characterType: String?
-    /// The process that asks.
+    /// The requesting process.
     public let client: PromptClient?
-    /// A secret to show until the person has noted it; nil for a box that asks.
+    /// A secret to show until the user has noted it; nil for a prompt that asks.
     public let secret: SecretBytes?
 
-    /// Describes a box for a request from `origin`.
+    /// Describes a prompt for a request from `origin`.
     public init(number: UInt64, prompt: Prompt, origin: PromptOrigin, secret: consuming SecretBytes?) {
         self.init(
             number: number,
@@ -64,7 +64,7 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
         self.secret = secret
     }
 
-    /// Writes the box.
+    /// Writes the prompt.
     public borrowing func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 8)
         writer.write(unsigned: number)
@@ -77,7 +77,7 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
         writer.write(optionalSecret: secret)
     }
 
-    /// Reads a box.
+    /// Reads a prompt.
     public init(from reader: inout CBORReader) throws {
         try reader.readFields(8)
         let number = try reader.readUnsigned()
@@ -99,25 +99,25 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
     }
 }
 
-/// What became of a box: `[number, outcome, secret, failure, detail]`.
+/// The outcome of a prompt: `[number, outcome, secret, failure, detail]`.
 public struct AgentAnswer: WireBody, ~Copyable, Sendable {
-    /// How a box ended.
+    /// How a prompt ended.
     public enum Outcome: ~Copyable, Sendable {
-        /// The person did something, or let the time pass.
+        /// The user acted, or let the time pass.
         case answered(PromptAnswer)
-        /// There was no box, or it went.
+        /// The prompt could not be shown, or was removed.
         case failed(PromptError)
     }
 
-    /// The longest secret, in bytes: what pinentry gives at most.
+    /// The longest secret, in bytes: the most that pinentry returns.
     public static let longestSecret = 4096
 
-    /// The box's number.
+    /// The prompt's number.
     public let number: UInt64
-    /// How it ended.
+    /// How the prompt ended.
     public let outcome: Outcome
 
-    /// Describes an end.
+    /// Describes the end of a prompt.
     public init(number: UInt64, outcome: consuming Outcome) {
         self.number = number
         self.outcome = outcome
@@ -173,27 +173,27 @@ public struct AgentAnswer: WireBody, ~Copyable, Sendable {
     }
 }
 
-/// A new secret while it is typed, to be judged: `[number, secret]`.
+/// A new secret to rate while it is typed: `[number, secret]`.
 public struct AgentDraft: WireBody, ~Copyable, Sendable {
-    /// The box's number.
+    /// The prompt's number.
     public let number: UInt64
-    /// What was typed so far.
+    /// The text typed so far.
     public let secret: SecretBytes
 
-    /// Describes what was typed.
+    /// Wraps the text typed so far.
     public init(number: UInt64, secret: consuming SecretBytes) {
         self.number = number
         self.secret = secret
     }
 
-    /// Writes it.
+    /// Writes the draft.
     public borrowing func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 2)
         writer.write(unsigned: number)
         secret.withOctets { writer.write(bytes: $0) }
     }
 
-    /// Reads it.
+    /// Reads a draft.
     public init(from reader: inout CBORReader) throws {
         try reader.readFields(2)
         let number = try reader.readUnsigned()
@@ -202,7 +202,7 @@ public struct AgentDraft: WireBody, ~Copyable, Sendable {
     }
 }
 
-/// What the judge says of it: `[percent, refusal]`.
+/// The judge's verdict on a draft: `[percent, refusal]`.
 public struct DraftVerdict: WireBody, Sendable, Equatable {
     /// The verdict.
     public let verdict: NewSecretJudge.Verdict
@@ -229,7 +229,7 @@ public struct DraftVerdict: WireBody, Sendable, Equatable {
 }
 
 extension PromptAnswer {
-    /// The answer of an outcome's number; nil for another number, and where a secret is missing or too many.
+    /// The answer for an outcome's number; nil for an unknown number, and for a missing or unexpected secret.
     fileprivate init?(_ outcome: UInt64, _ secret: consuming SecretBytes?) {
         if outcome == 5 {
             guard let secret else { return nil }
@@ -254,14 +254,16 @@ extension Prompt.Input {
 }
 
 extension WireWriter {
-    /// Writes an outcome that nothing comes with.
+    /// Writes an outcome without further fields.
     fileprivate mutating func writeOutcome(_ number: UInt64) {
         write(unsigned: number)
         for _ in 0..<3 { writeNull() }
     }
 
-    /// Writes what a box says: `[input, requester, others waiting, reason, heading, field label, error, cancel title,
-    /// fallback title, milliseconds]`.
+    /// Writes the content of a prompt.
+    ///
+    /// `[input, requester, others waiting, reason, heading, field label, error, cancel title, fallback title,
+    /// milliseconds]`.
     fileprivate mutating func write(_ prompt: Prompt) {
         writeArrayHead(count: 10)
         write(unsigned: Prompt.Input.numbers.first { $0.0 == prompt.input }?.1 ?? 0)
@@ -302,7 +304,7 @@ extension CBORReader {
         return prompt
     }
 
-    /// Reads what a person typed or is to note, into memory that is locked and wiped, or null.
+    /// Reads a secret that was typed or is to be shown into locked memory that is wiped, or null.
     fileprivate mutating func readTypedSecret() throws -> SecretBytes? {
         if try readNullIfPresent() { return nil }
         return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in

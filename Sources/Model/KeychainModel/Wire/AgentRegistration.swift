@@ -1,26 +1,26 @@
 public import CBOR
 
-/// Says which places an agent draws at:
-/// `[kind, terminal, session, session start, display, wayland display, version]`.
+/// Registers the place where an agent draws.
 ///
-/// An agent is the one program of the user's that may draw boxes for a daemon of another account; the daemon knows it by
-/// the group of its peer. It has looked its terminal up itself, from what the kernel says of its own process.
+/// `[kind, terminal, session, session start, display, wayland display, version]`. An agent is the only program of the
+/// user that may draw prompts for a daemon of another account; the daemon recognises it by the group of its peer. The
+/// agent determines its terminal itself, from the kernel's facts about its own process.
 public struct AgentRegistration: WireBody, Sendable, Equatable {
-    /// Where an agent draws.
+    /// The place where an agent draws.
     public enum Place: Sendable, Hashable {
-        /// On its controlling terminal `/dev/…`, of the session whose leader has this process number and started then
-        /// (clock ticks since boot, `/proc/PID/stat`, field 22).
+        /// Its controlling terminal `/dev/…`, in the session whose leader has this pid and start time (clock ticks
+        /// since boot, `/proc/PID/stat`, field 22).
         case terminal(path: String, session: Int32, start: UInt64)
-        /// On the display of the user's graphical session: `DISPLAY` and `WAYLAND_DISPLAY`, of which there is one at least.
+        /// The display of the user's graphical session: `DISPLAY` and `WAYLAND_DISPLAY`, at least one of them.
         case graphical(display: String?, waylandDisplay: String?)
     }
 
     /// The longest name of a place, in bytes.
     public static let longestName = 255
 
-    /// Where it draws.
+    /// The place where it draws.
     public let place: Place
-    /// The agent's version, for people.
+    /// The agent's version, for display.
     public let version: String
 
     /// Describes an agent.
@@ -73,27 +73,27 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
     }
 }
 
-/// What a registered agent draws with: `[program, is for tests]`.
+/// The pinentry program of a registered agent: `[program, is for tests]`.
 public struct AgentAdmission: WireBody, Sendable, Equatable {
-    /// The pinentry program that the daemon's settings name; nil for the system's.
+    /// The pinentry program in the daemon's settings; nil for the system's.
     public let pinentryProgram: String?
-    /// Whether the daemon is one of tests, whose program anybody may own; no agent with rights of its own believes it.
+    /// Whether the daemon is a test's, whose program any user may own; an agent with special rights ignores it.
     public let isForTests: Bool
 
-    /// Describes the daemon's choice.
+    /// Describes the daemon's settings.
     public init(pinentryProgram: String?, isForTests: Bool) {
         self.pinentryProgram = pinentryProgram
         self.isForTests = isForTests
     }
 
-    /// Writes the choice.
+    /// Writes the settings.
     public func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 2)
         writer.write(optionalText: pinentryProgram)
         writer.write(isForTests)
     }
 
-    /// Reads a choice.
+    /// Reads the settings.
     public init(from reader: inout CBORReader) throws {
         try reader.readFields(2)
         pinentryProgram = try reader.readOptional { try $0.readText() }
@@ -102,7 +102,7 @@ public struct AgentAdmission: WireBody, Sendable, Equatable {
 }
 
 extension CBORReader {
-    /// Reads a name of an agent's: a terminal, a display, a version, a cause.
+    /// Reads a name in an agent's message: a terminal, a display, a version, a cause.
     mutating func readName() throws -> String {
         let name = try readText()
         guard !name.isEmpty, name.utf8.count <= AgentRegistration.longestName, !name.utf8.contains(0) else {

@@ -1,13 +1,13 @@
 public import CBOR
 
-/// The groups that hold items: an array of `[group, last change, {class: count}]`.
+/// The groups that have items: an array of `[group, last change, number of items of each class…]`.
 public struct AppsReply: WireBody, Sendable, Equatable {
-    /// The most groups that are told.
+    /// The most groups in a reply.
     public static let most = 512
     /// The groups, by name.
     public let owners: [ItemOwner]
 
-    /// Holds the groups, at most ``most``.
+    /// Wraps the groups, at most ``most``.
     public init(_ owners: [ItemOwner]) { self.owners = Array(owners.prefix(Self.most)) }
 
     /// Writes the groups.
@@ -42,11 +42,11 @@ public struct AppsReply: WireBody, Sendable, Equatable {
 
 /// Moves all items of a group to another: `[from, to, dry run, prompt]`.
 public struct MoveItems: WireBody, Sendable, Equatable {
-    /// The group that holds them.
+    /// The group that has the items.
     public let from: AccessGroup
-    /// The group that gets them.
+    /// The group that receives them.
     public let to: AccessGroup
-    /// Whether nothing is to be changed, and nobody asked.
+    /// Whether only to report what would be moved, without a prompt.
     public let isDryRun: Bool
     /// How to prompt.
     public let prompt: PromptFields
@@ -82,15 +82,15 @@ public struct MoveItems: WireBody, Sendable, Equatable {
     }
 }
 
-/// What a move came to: `[items, names, clashes]`.
+/// The outcome of a move: `[items, names, clashes]`.
 public struct MoveReply: WireBody, Sendable, Equatable {
-    /// The most names that are told of either kind.
+    /// The most names of either kind in a reply.
     public static let mostNames = 100
     /// How many items were moved, or would be.
     public let count: Int
-    /// Their names, at most ``mostNames``.
+    /// The names of the items, at most ``mostNames``.
     public let names: [String]
-    /// The names of those that the other group has already; nothing was moved when there is one.
+    /// The names of items that the other group has already; if there are any, nothing was moved.
     public let clashes: [String]
 
     /// Describes the outcome.

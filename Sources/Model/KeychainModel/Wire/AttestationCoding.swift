@@ -7,8 +7,10 @@ extension Attestation: WireBody {
     /// The longest certificate or structure that is read, in bytes.
     private static let longestPart = 8192
 
-    /// Writes `[public key, evidence]`: null, or `[endorsement key, [certificate…], attestation key, public area,
-    /// statement, signature, [[command, [operand…]]…]]`.
+    /// Writes `[public key, evidence]`.
+    ///
+    /// The evidence is null, or `[endorsement key, [certificate…], attestation key, public area, statement,
+    /// signature, [[command, [operand…]]…]]`.
     public func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 2)
         writer.write(bytes: publicKey)

@@ -1,16 +1,16 @@
 public import CBOR
 
-/// What changed since the last one: `[incomplete, [kind, time, …]]`.
+/// The changes since the previous reply: `[incomplete, [kind, time, …]]`.
 ///
-/// The replies to ``Method/watch``, each with `more`. The first one comes at once, mostly empty: whoever
-/// watches looks at how things stand after it.
+/// The replies to ``Method/watch``, each with `more`. The first one is sent immediately, usually empty: after it the
+/// client queries the current state.
 public struct ChangesReply: WireBody, Sendable, Equatable {
     /// The most changes of one reply.
     public static let mostChanges = 32
 
-    /// Whether more changed than is told, because the client did not read: it has to look for itself.
+    /// Whether changes were omitted because the client did not read: it has to query the state itself.
     public let isIncomplete: Bool
-    /// What changed, in its order.
+    /// The changes, in order.
     public let changes: [KeychainChange]
 
     /// Reports changes.

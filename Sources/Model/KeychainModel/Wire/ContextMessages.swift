@@ -1,12 +1,12 @@
 public import CBOR
 public import SecretMemory
 
-/// A context of this connection, by the number its client gave it.
+/// A context of this connection, by the number that its client chose.
 public struct ContextNumber: WireBody, Sendable, Equatable {
     /// The number.
     public let number: UInt64
 
-    /// Names a context.
+    /// Identifies a context.
     public init(_ number: UInt64) { self.number = number }
 
     /// Writes the number.
@@ -44,12 +44,12 @@ public struct SetCredential: WireBody, ~Copyable, Sendable {
     }
 }
 
-/// Asks whether a policy could be evaluated: its number.
+/// Queries whether a policy could be evaluated: its number.
 public struct CanEvaluatePolicy: WireBody, Sendable, Equatable {
     /// The policy's number, known or not.
     public let policy: Int64
 
-    /// Names a policy.
+    /// Identifies a policy.
     public init(policy: Int64) { self.policy = policy }
 
     /// Writes the number.
@@ -63,9 +63,9 @@ public struct CanEvaluatePolicy: WireBody, Sendable, Equatable {
 public struct EvaluatePolicy: WireBody, Sendable {
     /// The policy's number, known or not.
     public let policy: Int64
-    /// The context that the success will belong to.
+    /// The context that the proof will belong to.
     public let context: UInt64
-    /// How old a success may be, in seconds.
+    /// How old a proof may be, in seconds.
     public let reuseSeconds: Double
     /// How to prompt.
     public let prompt: PromptFields
@@ -103,9 +103,9 @@ public struct EvaluateAccessControl: WireBody, Sendable {
     public let accessControl: AccessControl
     /// The operation's number, known or not.
     public let operation: Int64
-    /// The context that the success will belong to.
+    /// The context that the proof will belong to.
     public let context: UInt64
-    /// How old a success may be, in seconds.
+    /// How old a proof may be, in seconds.
     public let reuseSeconds: Double
     /// How to prompt.
     public let prompt: PromptFields
@@ -146,9 +146,9 @@ public struct EvaluateAccessControl: WireBody, Sendable {
     }
 }
 
-/// What an evaluation came to: `[factors, domain state]`.
+/// The result of an evaluation: `[factors, domain state]`.
 public struct EvaluationReply: WireBody, Sendable, Equatable {
-    /// What was shown.
+    /// The factors that were shown.
     public let factors: Set<AuthenticationFactor>
     /// 32 bytes that change with the enrolled set.
     public let domainState: [UInt8]?
@@ -181,15 +181,15 @@ public struct EvaluationReply: WireBody, Sendable, Equatable {
     }
 }
 
-/// Whether a policy could be evaluated: `[LAError code, domain, code, remedy…, has sensor, domain state]`.
+/// Whether a policy could be evaluated: `[failure or null, has sensor, domain state]`.
 public struct AvailabilityReply: WireBody, Sendable, Equatable {
-    /// The answer.
+    /// The availability.
     public let availability: AuthenticationAvailability
 
-    /// Wraps the answer.
+    /// Wraps the availability.
     public init(_ availability: AuthenticationAvailability) { self.availability = availability }
 
-    /// Writes the answer.
+    /// Writes the availability.
     public func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 3)
         if let error = availability.error {
@@ -201,7 +201,7 @@ public struct AvailabilityReply: WireBody, Sendable, Equatable {
         writer.write(optionalBytes: availability.domainState)
     }
 
-    /// Reads the answer.
+    /// Reads the availability.
     public init(from reader: inout CBORReader) throws {
         try reader.readFields(3)
         let failure = try reader.readOptional { try Failure(from: &$0) }

@@ -1,6 +1,6 @@
 public import CBOR
 
-/// The body of a reply that failed: `[LAError code, domain, code, remedy, seconds]`, each null when unknown.
+/// The body of a failed reply: `[LAError code, domain, code, remedy, seconds]`, each null if unknown.
 public struct Failure: WireBody, Sendable {
     /// The error, as it crosses the wire.
     public let error: KeychainError

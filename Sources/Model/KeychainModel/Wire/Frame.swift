@@ -2,15 +2,15 @@ public import CBOR
 import Glibc
 public import SecretMemory
 
-/// A message on the socket: four bytes of length, most significant first, then one CBOR message.
+/// A message on the socket: its length in four bytes, big-endian, then one CBOR message.
 public enum Frame {
-    /// The bytes before the message.
+    /// The length of the header, in bytes.
     public static let headerOctetCount = 4
     /// The longest message, in bytes.
     public static let longest = 1 << 20
-    /// What a message may hold.
+    /// The CBOR limits of a message.
     public static let limits = CBORLimits(depth: 16)
-    /// What a body may hold, which stands in an array.
+    /// The CBOR limits of a body, which is nested in the message's array.
     public static let bodyLimits = CBORLimits(depth: 15)
 
     /// Sends a message, waiting while the peer does not read.
@@ -19,9 +19,8 @@ public enum Frame {
     /// - Parameters:
     ///   - message: one CBOR message.
     ///   - socket: a connected stream socket.
-    ///   - waits: whether the call itself waits while the socket is full.
-    ///   - waitForRoom: called when it did not, or not long enough; returns once it may be tried again, or throws to
-    ///     give up.
+    ///   - waits: whether the system call itself waits while the socket is full.
+    ///   - waitForRoom: called if it did not wait, or not long enough; returns to retry, or throws to give up.
     /// - Throws: ``WireError`` `frameLength` or `system`, and what `waitForRoom` throws.
     public static func send(
         _ message: borrowing SecretBuffer,
@@ -42,9 +41,9 @@ public enum Frame {
 
     /// Sends a message if the socket has room for it now.
     ///
-    /// A socket takes a short message whole or not at all; of one that it takes in part it waits for the rest.
-    /// - Returns: false where there is no room, and nothing was sent.
-    /// - Throws: as ``send(_:to:waits:waitForRoom:)``, with `EAGAIN` where the rest had no room for long.
+    /// A socket accepts a short message as a whole or not at all; if it accepts part of one, this waits for the rest.
+    /// - Returns: false, with nothing sent, if there is no room.
+    /// - Throws: as ``send(_:to:waits:waitForRoom:)``, with `EAGAIN` if there was no room for the rest for long.
     public static func sendAtOnce(
         _ message: borrowing SecretBuffer,
         to socket: CInt
@@ -59,7 +58,7 @@ public enum Frame {
         return true
     }
 
-    /// - Returns: how much was sent; nil where there is no room.
+    /// - Returns: the number of bytes sent; nil if there is no room.
     private static func sendPart(
         of message: borrowing SecretBuffer,
         from sent: Int,
@@ -115,7 +114,7 @@ public enum Frame {
     }
 }
 
-/// One message that has arrived whole, in memory that is locked and wiped.
+/// One completely received message, in locked memory that is wiped.
 public struct ReceivedMessage: ~Copyable, Sendable {
     /// The header, then the message.
     @usableFromInline
@@ -128,8 +127,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
 
     /// Lends a strict reader over the message for the length of `body`.
     ///
-    /// - Throws: ``WireError/malformed`` for anything that is not one deterministic CBOR message, and what
-    ///   `body` throws.
+    /// - Throws: ``WireError/malformed`` for anything but one deterministic CBOR message, and what `body` throws.
     @inlinable
     public borrowing func read<R: ~Copyable>(_ body: (inout CBORReader) throws -> R) throws -> R {
         try frame.withOctets { octets in
@@ -137,7 +135,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
         }
     }
 
-    /// ``read(_:)`` for the last part alone: the body of a message whose head was read up to `start`.
+    /// ``read(_:)`` for the last part only: the body of a message whose head was read up to `start`.
     @inlinable
     public borrowing func readBody<R: ~Copyable>(
         from start: Int,
@@ -149,7 +147,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
         }
     }
 
-    /// ``read(_:)`` for the beginning alone: `body` need not read all, and what it leaves is not checked.
+    /// ``read(_:)`` for the beginning only: `body` need not read everything, and the rest is not checked.
     @inlinable
     public borrowing func readBeginning<R: ~Copyable>(
         _ body: (inout CBORReader) throws -> R
@@ -163,7 +161,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
         }
     }
 
-    /// Lends the bytes of the message, unread.
+    /// Lends the bytes of the message, undecoded.
     @inlinable
     public borrowing func withOctets<R: ~Copyable, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R
@@ -172,31 +170,31 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     }
 }
 
-/// Collects what arrives on a socket and gives it out frame by frame.
+/// Collects bytes from a socket and returns them frame by frame.
 ///
-/// Receives without a control buffer, so that descriptors a peer passes are discarded by the kernel.
+/// Receives without a control buffer, so that the kernel discards descriptors sent by a peer.
 public struct FrameReceiver: ~Copyable {
-    /// What a read came to.
+    /// The result of a read.
     public enum Progress: Sendable, Equatable {
-        /// Something arrived.
+        /// Bytes arrived.
         case received
-        /// Nothing is there now.
+        /// No bytes are available now.
         case wouldBlock
         /// The peer closed its end.
         case closed
     }
 
-    /// How much is read at once when no longer frame is known to come.
+    /// How much is read at once while no longer frame is announced.
     private static let readAhead = 1024
-    /// A frame longer than this has its whole room made only once this much of it has arrived.
+    /// A longer frame gets its full buffer only after this many of its bytes have arrived.
     public static let promptRoom = 1 << 16
 
     private var pending: SecretBuffer
 
-    /// Starts with nothing received.
+    /// Creates an empty receiver.
     public init() { pending = SecretBuffer() }
 
-    /// Makes room for a short frame, so that the reply to what is sent next arrives even if no memory can be locked then.
+    /// Reserves room for a short frame, so that the next reply can be received even if no memory can be locked then.
     ///
     /// - Throws: ``WireError`` `noLockedMemory`.
     public mutating func prepare() throws(WireError) {
@@ -208,12 +206,13 @@ public struct FrameReceiver: ~Copyable {
         }
     }
 
-    /// Whether part of a frame is there.
+    /// Whether part of a frame has been received.
     public var holdsPart: Bool { pending.count > 0 }
 
-    /// The length of the frame that is arriving, once its header is there.
+    /// The length of the frame that is arriving, once its header has been received.
     ///
-    /// - Throws: ``WireError/frameLength(_:)`` for 0 and for more than ``Frame/longest``, before any room is made.
+    /// - Throws: ``WireError/frameLength(_:)`` for 0 and for more than ``Frame/longest``, before any buffer is
+    ///   allocated.
     public func announcedLength() throws(WireError) -> Int? {
         guard pending.count >= Frame.headerOctetCount else { return nil }
         let length = unsafe pending.withUnsafeBytes { octets in
@@ -228,16 +227,16 @@ public struct FrameReceiver: ~Copyable {
     ///
     /// - Parameters:
     ///   - socket: a connected stream socket.
-    ///   - waits: whether to wait until something is there.
-    /// - Returns: what came of it.
-    /// - Throws: ``WireError`` `frameLength`, `system`, or `noLockedMemory`: nothing was read, and the same call may be made
-    ///   again.
+    ///   - waits: whether to wait until bytes are available.
+    /// - Returns: the result of the read.
+    /// - Throws: ``WireError`` `frameLength`, `system`, or `noLockedMemory`: nothing was read, and the call may be
+    ///   repeated.
     public mutating func receive(from socket: CInt, waits: Bool = true) throws(WireError) -> Progress {
         let flags = waits ? 0 : CInt(MSG_DONTWAIT)
         return unsafe try receive { room in unsafe recv(socket, room.baseAddress, room.count, flags) }
     }
 
-    /// Reads once by `read`, which answers and leaves `errno` as recv(2) does.
+    /// Reads once with `read`, which returns a result and sets `errno` as recv(2) does.
     public mutating func receive(
         _ read: (UnsafeMutableRawBufferPointer) -> Int
     ) throws(WireError) -> Progress {
@@ -262,15 +261,15 @@ public struct FrameReceiver: ~Copyable {
         }
     }
 
-    /// Takes the next whole frame, if it has arrived.
+    /// Removes and returns the next complete frame, if it has arrived.
     ///
-    /// - Throws: ``WireError`` `frameLength`, or `noLockedMemory`: nothing was taken, and the same call may be made again.
+    /// - Throws: ``WireError`` `frameLength`, or `noLockedMemory`: nothing was removed, and the call may be repeated.
     public mutating func next() throws(WireError) -> ReceivedMessage? {
         guard let length = try announcedLength() else { return nil }
         let end = Frame.headerOctetCount + length
         guard pending.count >= end else { return nil }
         if pending.count == end {
-            // Without one the next read asks again.
+            // Without a buffer the next read allocates one.
             var frame = (try? Self.buffer(Self.readAhead)) ?? SecretBuffer()
             swap(&pending, &frame)
             return ReceivedMessage(frame: frame)

@@ -1,10 +1,10 @@
 public import CBOR
 import SecretMemory
 
-/// How attributes, queries and secrets look on the wire and inside stored items.
+/// The encoding of attributes, queries and secrets on the wire and in stored items.
 ///
-/// An attribute's value is text, bytes, a whole number, true or false; a date is an array of one whole
-/// number, microseconds since 1970.
+/// An attribute's value is text, bytes, an integer, true or false; a date is an array of one integer, microseconds
+/// since 1970.
 extension CBORWriter where Sink: ~Copyable {
     /// Writes attributes as a map, keys in deterministic order.
     @inlinable
@@ -64,7 +64,7 @@ extension CBORReader {
         return attributes
     }
 
-    /// Reads attributes, within ``ItemLimits``, and hands them out one by one.
+    /// Reads attributes, within ``ItemLimits``, and passes them to `body` one by one.
     public mutating func readAttributes(_ body: (AttributeKey, AttributeValue) -> Void) throws {
         try readAttributes(try readAttributeCount(), body)
     }
@@ -81,15 +81,15 @@ extension CBORReader {
     ) throws {
         for _ in 0..<count {
             let key = try readText()
-            // Apple's names are ASCII; others could be equal as text and different as bytes.
+            // Apple's names are ASCII; other names could be equal as text but differ in bytes.
             guard key.utf8.count <= 32, key.utf8.allSatisfy({ $0 < 0x80 }) else { throw WireError.malformed }
             body(AttributeKey(rawValue: key), try readAttributeValue())
         }
     }
 
-    /// Reads past attributes that ``readAttributes()`` reads, and refuses those that it refuses.
+    /// Reads past attributes, with the same checks as ``readAttributes()``.
     ///
-    /// - Returns: where they stand in the message.
+    /// - Returns: their range in the message.
     public mutating func skipAttributes() throws -> Range<Int> {
         let start = offset
         for _ in 0..<(try readAttributeCount()) {
@@ -146,7 +146,7 @@ extension CBORReader {
         return returns
     }
 
-    /// Reads what ``CBORWriter/write(_:)-query`` wrote.
+    /// Reads a query that ``CBORWriter/write(_:)-query`` wrote.
     mutating func readQuery() throws -> ItemQuery {
         try readFields(6)
         let itemClass = try readOptional { try $0.readItemClass() }
@@ -181,7 +181,7 @@ extension CBORReader {
         )
     }
 
-    /// Reads bytes into memory that is locked and wiped, or null.
+    /// Reads bytes into locked memory that is wiped, or null.
     mutating func readOptionalSecret() throws -> SecretBytes? {
         if try readNullIfPresent() { return nil }
         return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in
@@ -192,7 +192,7 @@ extension CBORReader {
 }
 
 extension SecretBytes {
-    /// Copies what arrived.
+    /// Copies received bytes.
     ///
     /// - Throws: ``KeychainError`` with `errSecAllocate`.
     init(received octets: Span<UInt8>) throws(KeychainError) {

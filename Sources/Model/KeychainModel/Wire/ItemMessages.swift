@@ -1,18 +1,19 @@
 public import CBOR
 public import SecretMemory
 
-/// Limits on what an item holds.
+/// Limits of an item.
 public enum ItemLimits {
-    /// The longest secret, in bytes: a frame less room for the rest.
+    /// The longest secret, in bytes: a frame minus room for the other fields.
     public static let longestData = Frame.longest - (1 << 17)
-    /// The longest text or bytes of an attribute.
+    /// The longest text or bytes of an attribute, in bytes.
     public static let longestAttribute = 1 << 14
     /// The most attributes of an item.
     public static let mostAttributes = 64
     /// The most references in a query.
     public static let mostReferences = 4096
-    /// The most items of a keychain: 8 sections of the engine's record, which the first answer that something is not
-    /// there reads in 0.1 s.
+    /// The most items of a keychain: 8 sections of the engine's record.
+    ///
+    /// The first look-up without a match reads them all, in 0.1 s.
     public static let mostItems = 8 * 65_536
 }
 
@@ -20,17 +21,17 @@ public enum ItemLimits {
 public struct AddItem: WireBody, ~Copyable, Sendable {
     /// The class.
     public let itemClass: ItemClass
-    /// The attributes, with the access group where the app named one.
+    /// The attributes, with the access group if the app named one.
     public let attributes: ItemAttributes
     /// The access control.
     public let accessControl: AccessControl
     /// The secret.
     public let data: SecretBytes?
-    /// What to return.
+    /// The parts to return.
     public let returns: ItemQuery.Returns
     /// The context whose application password to use.
     public let context: UInt64?
-    /// How to prompt, should the keybag be locked.
+    /// How to prompt if the keybag is locked.
     public let prompt: PromptFields
 
     /// Describes the item.
@@ -87,7 +88,7 @@ public struct AddItem: WireBody, ~Copyable, Sendable {
 
 /// Looks items up: `[query, context, prompt]`.
 public struct CopyItems: WireBody, Sendable {
-    /// Which items, how many, and what of them.
+    /// Which items, how many, and which parts of each.
     public let query: ItemQuery
     /// The context to use; nil for a fresh one.
     public let context: UInt64?
@@ -184,7 +185,7 @@ public struct UpdateItems: WireBody, ~Copyable, Sendable {
 public struct DeleteItems: WireBody, Sendable {
     /// Which items.
     public let query: ItemQuery
-    /// How to prompt, should the keybag be locked.
+    /// How to prompt if the keybag is locked.
     public let prompt: PromptFields
 
     /// Describes the deletion.
@@ -210,7 +211,7 @@ public struct DeleteItems: WireBody, Sendable {
 
 /// The body of a result: an array of ``EncodedItems``' maps.
 public enum ItemsReply {
-    /// A whole reply message with a page of items, made in the page's own memory.
+    /// A complete reply message with a page of items, built in the page's own memory.
     public static func message(head: ReplyHead, items: consuming EncodedItems) -> SecretBuffer {
         var writer = CBORWriter([UInt8]())
         head.encode(to: &writer)

@@ -1,15 +1,15 @@
 public import CBOR
 public import SecretMemory
 
-/// Makes a private key: `[access control, group, context, prompt]`; answered by ``KeyReply``.
+/// Creates a private key: `[access control, group, context, prompt]`; answered by ``KeyReply``.
 public struct MakeKey: WireBody, Sendable {
-    /// What its use will demand.
+    /// The access control of its use.
     public let accessControl: AccessControl
-    /// Whose key it is to be; nil for the caller's own group.
+    /// The group it will belong to; nil for the caller's own group.
     public let group: AccessGroup?
     /// The context whose application password to use.
     public let context: UInt64?
-    /// How to prompt, should the keybag be locked.
+    /// How to prompt if the keybag is locked.
     public let prompt: PromptFields
 
     /// Describes the key.
@@ -51,10 +51,10 @@ public struct MakeKey: WireBody, Sendable {
 public struct ReadKey: WireBody, Sendable {
     /// ``EnclaveKey/representation``.
     public let representation: [UInt8]
-    /// How to prompt, should the keybag be locked.
+    /// How to prompt if the keybag is locked.
     public let prompt: PromptFields
 
-    /// Names the key.
+    /// Identifies the key.
     public init(representation: [UInt8], prompt: PromptFields) {
         self.representation = representation
         self.prompt = prompt
@@ -75,12 +75,13 @@ public struct ReadKey: WireBody, Sendable {
     }
 }
 
-/// Uses a private key: `[representation, operation, bytes, context, prompt]`, the operation by Apple's number
-/// (`LAAccessControlOperation`); answered by ``KeyResult``.
+/// Uses a private key: `[representation, operation, bytes, context, prompt]`; answered by ``KeyResult``.
+///
+/// The operation is Apple's number (`LAAccessControlOperation`).
 public struct UseKey: WireBody, Sendable {
     /// ``EnclaveKey/representation``.
     public let representation: [UInt8]
-    /// What for.
+    /// The use.
     public let use: KeyUse
     /// The context to use; nil for a fresh one.
     public let context: UInt64?
@@ -125,12 +126,13 @@ public struct UseKey: WireBody, Sendable {
     }
 }
 
-/// Has hardware vouch for a key: `[representation, qualifying data, context, prompt]`; answered by
-/// ``Attestation``.
+/// Makes the hardware attest a key: `[representation, qualifying data, context, prompt]`.
+///
+/// Answered by ``Attestation``.
 public struct AttestKey: WireBody, Sendable {
     /// ``EnclaveKey/representation``.
     public let representation: [UInt8]
-    /// What the statement is to carry.
+    /// The data to include in the statement.
     public let qualifyingData: [UInt8]
     /// The context to use; nil for a fresh one.
     public let context: UInt64?
@@ -254,7 +256,7 @@ public struct KeyResult: WireBody, ~Copyable, Sendable {
 }
 
 extension CBORReader {
-    /// What is longer than any representation is not one.
+    /// Reads a representation; a longer one than the longest cannot be valid.
     fileprivate mutating func readRepresentation() throws -> [UInt8] {
         let octets = try readBytes()
         guard octets.count <= EnclaveKey.longestRepresentation else {

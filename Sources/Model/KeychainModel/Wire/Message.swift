@@ -1,33 +1,33 @@
 public import CBOR
 public import SecretMemory
 
-/// Writes a message into memory that is locked and wiped.
+/// Writes a message into locked memory that is wiped.
 public typealias WireWriter = CBORWriter<SecretBuffer>
 
 extension SecretBuffer: CBORSink {}
 
 /// The protocol between client and daemon.
 ///
-/// A request is the array `[version, id, method, body]`, a reply `[version, id, status, more, body]`. Ids grow
-/// on each connection; replies may come out of order; a long result comes in several replies, all but the
-/// last with `more` true. The daemon speaks first: a reply with id 0 whose body is ``Greeting``; the first
-/// request is ``Hello`` with the greeting's nonce, so that recorded bytes are worth nothing elsewhere.
+/// A request is the array `[version, id, method, body]`, a reply `[version, id, status, more, body]`. Ids increase on
+/// each connection; replies may arrive out of order; a long result is split into several replies, all but the last
+/// with `more` true. The daemon sends first: a reply with id 0 whose body is ``Greeting``; the first request is
+/// ``Hello`` with the greeting's nonce, so that recorded bytes are useless on another connection.
 public enum WireProtocol {
     /// The only version so far.
     public static let version: UInt64 = 1
 }
 
-/// What a request asks for; the number on the wire.
+/// The method of a request; the number on the wire.
 public enum Method: UInt64, Sendable, CaseIterable {
     /// ``Hello``; must be first.
     case hello = 1
     /// No body; answered by ``StatusReply``.
     case status = 2
-    /// No body; answered by ``ProgressBody`` while it takes long, then ``CheckReply``.
+    /// No body; answered by ``ProgressBody`` while it runs long, then ``CheckReply``.
     case check = 3
-    /// No body: tell what changes, until the request is cancelled; answered by ``ChangesReply``, as many as it takes.
+    /// No body: report changes until the request is cancelled; answered by any number of ``ChangesReply``.
     case watch = 4
-    /// ``PromptFields``: make the keybag.
+    /// ``PromptFields``: create the keybag.
     case setUp = 10
     /// ``PromptFields``: unlock the keybag.
     case unlock = 11
@@ -37,20 +37,21 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case changePasscode = 13
     /// ``PromptFields``: open the keybag with the recovery code.
     case recover = 14
-    /// ``PromptFields``: move the keybag to the best seal that this machine has.
+    /// ``PromptFields``: reseal the keybag with the best seal that this machine has.
     case migrate = 15
-    /// ``PromptFields``: give the TPM's lockout an owner.
+    /// ``PromptFields``: set the TPM's lockout authorisation.
     case protectLockout = 16
-    /// ``PromptFields``; answered by ``ExportPart``, as many as it takes.
+    /// ``PromptFields``; answered by any number of ``ExportPart``.
     case exportKeychain = 17
-    /// ``ImportPart``: an export comes in parts, before ``importKeychain``.
+    /// ``ImportPart``: upload a part of an export, before ``importKeychain``.
     case sendImport = 18
-    /// ``PromptFields``: make the keychain of what came by ``sendImport``; answered by ``ProgressBody`` while it
-    /// takes long, then the number of items.
+    /// ``PromptFields``: create the keychain from the parts of ``sendImport``.
+    ///
+    /// Answered by ``ProgressBody`` while it runs long, then the number of items.
     case importKeychain = 19
     /// ``AddItem``; answered by one ``ItemsReply``.
     case addItem = 20
-    /// ``CopyItems``; answered by ``ItemsReply``, as many as it takes.
+    /// ``CopyItems``; answered by any number of ``ItemsReply``.
     case copyItems = 21
     /// ``UpdateItems``; answered by the number of items.
     case updateItems = 22
@@ -68,7 +69,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case attestationIdentity = 28
     /// ``ActivationChallenge``; answered by ``KeyResult``.
     case activateCredential = 29
-    /// ``ContextNumber``: nothing proven in it counts any more.
+    /// ``ContextNumber``: discard the context's proofs.
     case invalidateContext = 31
     /// ``SetCredential``: an application password for a context.
     case setCredential = 32
@@ -78,23 +79,23 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case evaluateAccessControl = 34
     /// ``CanEvaluatePolicy``; answered by ``AvailabilityReply``.
     case canEvaluatePolicy = 35
-    /// ``CancelRequest``: end another request of this connection; answered when it was seen.
+    /// ``CancelRequest``: cancel another request of this connection; answered once that was received.
     case cancel = 40
-    /// ``RepairRequest``; answered by ``ProgressBody`` while it takes long, then ``RepairReply``.
+    /// ``RepairRequest``; answered by ``ProgressBody`` while it runs long, then ``RepairReply``.
     case repair = 41
-    /// No body; answered by ``AppsReply``. For the daemon's own command alone.
+    /// No body; answered by ``AppsReply``. Only for the daemon's own command.
     case listApps = 60
-    /// ``MoveItems``; answered by ``MoveReply``. For the daemon's own command alone.
+    /// ``MoveItems``; answered by ``MoveReply``. Only for the daemon's own command.
     case moveItems = 61
-    /// ``AgentRegistration``; answered by ``AgentAdmission``. This one and those after it are for agents alone.
+    /// ``AgentRegistration``; answered by ``AgentAdmission``. This method and the following ones are only for agents.
     case agentRegister = 70
-    /// No body: wait for a box; answered by ``AgentBox``.
+    /// No body: wait for a prompt; answered by ``AgentBox``.
     case agentNext = 71
-    /// ``BoxNumber``: the box is up, which arms the sensor.
+    /// ``BoxNumber``: the prompt is shown, which arms the sensor.
     case agentShown = 72
-    /// ``AgentAnswer``: what became of a box.
+    /// ``AgentAnswer``: the outcome of a prompt.
     case agentAnswer = 73
-    /// ``BoxNumber``; answered when the box is to be taken away, or is over.
+    /// ``BoxNumber``; answered when the prompt is to be removed or has ended.
     case agentGone = 74
     /// ``AgentDraft``; answered by ``DraftVerdict``.
     case agentJudge = 75
@@ -108,9 +109,9 @@ public protocol WireBody: ~Copyable {
     init(from reader: inout CBORReader) throws
 }
 
-/// A body that says nothing: null.
+/// An empty body: null.
 public struct EmptyBody: WireBody, Sendable, Equatable {
-    /// Says nothing.
+    /// Creates an empty body.
     public init() {}
     /// Writes null.
     public func encode(to writer: inout WireWriter) { writer.writeNull() }
@@ -122,7 +123,7 @@ public struct EmptyBody: WireBody, Sendable, Equatable {
 public struct CountBody: WireBody, Sendable, Equatable {
     /// The number.
     public let count: Int
-    /// Holds the number.
+    /// Wraps the number.
     public init(_ count: Int) { self.count = count }
     /// Writes the number.
     public func encode(to writer: inout WireWriter) { writer.write(Int64(count)) }
@@ -132,20 +133,20 @@ public struct CountBody: WireBody, Sendable, Equatable {
 
 /// The start of a request.
 public struct RequestHead: Sendable, Equatable {
-    /// The request's number, greater than all before on this connection.
+    /// The request's number, greater than all earlier ones on this connection.
     public let id: UInt64
-    /// What it asks for.
+    /// The method.
     public let method: Method
 
-    /// Names a request.
+    /// Identifies a request.
     public init(id: UInt64, method: Method) {
         self.id = id
         self.method = method
     }
 
-    /// A whole request message.
+    /// A complete request message.
     ///
-    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    /// - Throws: ``SecretMemoryError`` if memory cannot be locked.
     public func message<Body: WireBody & ~Copyable>(
         _ body: borrowing Body
     ) throws(SecretMemoryError) -> SecretBuffer {
@@ -160,9 +161,9 @@ public struct RequestHead: Sendable, Equatable {
         return message
     }
 
-    /// Reads the start of a request; the body is next.
+    /// Reads the start of a request; the body follows.
     ///
-    /// - Throws: ``WireError`` `version` or `method` for what is not known; a reader's error otherwise.
+    /// - Throws: ``WireError`` `version` or `method` for unknown ones; a reader's error otherwise.
     public init(from reader: inout CBORReader) throws {
         guard try reader.readArrayHead() == 4 else { throw WireError.malformed }
         let version = try reader.readUnsigned()
@@ -178,7 +179,7 @@ public struct RequestHead: Sendable, Equatable {
 public struct ReplyHead: Sendable, Equatable {
     /// The request's number; 0 for the greeting.
     public let id: UInt64
-    /// `errSecSuccess`, or why it failed: the body is then ``Failure``.
+    /// `errSecSuccess`, or the reason of the failure: the body is then ``Failure``.
     public let status: Status
     /// Whether more replies to this request follow.
     public let more: Bool
@@ -190,7 +191,7 @@ public struct ReplyHead: Sendable, Equatable {
         self.more = more
     }
 
-    /// A whole reply message.
+    /// A complete reply message.
     public func message<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> SecretBuffer {
         var writer = WireWriter(SecretBuffer(minimumCapacity: 512))
         encode(to: &writer)
@@ -207,7 +208,7 @@ public struct ReplyHead: Sendable, Equatable {
         writer.write(more)
     }
 
-    /// Reads the start of a reply; the body is next.
+    /// Reads the start of a reply; the body follows.
     public init(from reader: inout CBORReader) throws {
         guard try reader.readArrayHead() == 5 else { throw WireError.malformed }
         let version = try reader.readUnsigned()
@@ -219,14 +220,14 @@ public struct ReplyHead: Sendable, Equatable {
     }
 }
 
-/// Readers and writers for what may be absent: null stands for nothing.
+/// Readers and writers for optional values: null stands for an absent one.
 extension CBORReader {
     /// Reads null as nil, and anything else with `read`.
     public mutating func readOptional<R>(_ read: (inout CBORReader) throws -> R) throws -> R? {
         try readNullIfPresent() ? nil : try read(&self)
     }
 
-    /// Reads an array head and insists on its count.
+    /// Reads an array head and throws unless it has this count.
     public mutating func readFields(_ count: Int) throws {
         guard try readArrayHead() == count else { throw WireError.malformed }
     }

@@ -1,6 +1,6 @@
 public import CBOR
 
-/// How much of an export may go at once, and at all.
+/// The limits of an export, in parts and in total.
 public enum MigrationLimits {
     /// The bytes of a part: with it a frame stays well below ``Frame/longest``.
     public static let partOctets = 1 << 18
@@ -10,21 +10,21 @@ public enum MigrationLimits {
     public static let mostItems = 1 << 20
 }
 
-/// A part of an export on its way to the client: `[total, bytes, report, progress]`; the report comes with the last one
-/// alone, which brings no bytes.
+/// A part of an export on its way to the client: `[total, bytes, report, progress]`.
 ///
-/// While the items are sealed, parts bring ``ProgressBody`` and nothing else.
+/// Only the last part has a report, and no bytes. While the items are being sealed, parts contain only
+/// ``ProgressBody``.
 public struct ExportPart: WireBody, Sendable, Equatable {
-    /// How many bytes all parts have together.
+    /// The number of bytes of all parts together.
     public let total: Int
     /// The next bytes.
     public let octets: [UInt8]
-    /// What was exported; nil before the end.
+    /// The export's report; nil before the last part.
     public let report: ExportReport?
-    /// How far the sealing is; nil once it is done.
+    /// The progress of sealing; nil once it is done.
     public let progress: ProgressBody?
 
-    /// Holds the next bytes.
+    /// A part with the next bytes.
     public init(total: Int, octets: [UInt8]) {
         self.total = total
         self.octets = octets
@@ -32,7 +32,7 @@ public struct ExportPart: WireBody, Sendable, Equatable {
         progress = nil
     }
 
-    /// Tells how far the sealing is.
+    /// A part with the progress of sealing.
     public init(progress: ProgressBody) {
         total = 0
         octets = []
@@ -40,7 +40,7 @@ public struct ExportPart: WireBody, Sendable, Equatable {
         self.progress = progress
     }
 
-    /// Ends an export.
+    /// The last part of an export.
     public init(total: Int, report: ExportReport) {
         self.total = total
         self.octets = []
@@ -70,14 +70,14 @@ public struct ExportPart: WireBody, Sendable, Equatable {
     }
 }
 
-/// A part of an export on its way to the daemon: `[offset, octets]`; offset 0 starts anew.
+/// A part of an export on its way to the daemon: `[offset, bytes]`; offset 0 starts over.
 public struct ImportPart: WireBody, Sendable, Equatable {
-    /// How many bytes came before.
+    /// The number of bytes in the parts before.
     public let offset: Int
     /// The next bytes, at most ``MigrationLimits/partOctets``.
     public let octets: [UInt8]
 
-    /// Holds the next bytes.
+    /// A part with the next bytes.
     public init(offset: Int, octets: [UInt8]) {
         self.offset = offset
         self.octets = octets

@@ -1,16 +1,15 @@
 public import CBOR
 
-/// How far a request is: `[done, total]`.
+/// The progress of a request: `[done, total]`.
 ///
-/// A reply with `more` to ``Method/check``, ``Method/repair`` and
-/// ``Method/importKeychain``, before the last one.
+/// A reply with `more` to ``Method/check``, ``Method/repair`` and ``Method/importKeychain``, before the last one.
 public struct ProgressBody: WireBody, Sendable, Equatable {
-    /// Steps that are done.
+    /// The completed steps.
     public let done: Int
-    /// Steps in all; more than none.
+    /// All steps; greater than 0.
     public let total: Int
 
-    /// Holds the numbers.
+    /// Wraps the numbers.
     public init(done: Int, total: Int) {
         self.done = done
         self.total = total

@@ -1,10 +1,10 @@
 public import CBOR
 
-/// Looks for what is not as it was left, and makes what is good of it the present state: `[prompt, accepts]`.
+/// Checks for items that differ from their last stored state, and makes the intact ones current: `[prompt, accepts]`.
 public struct RepairRequest: WireBody, Sendable, Equatable {
-    /// The passcode is asked for either way: names of all programs' items are shown.
+    /// The passcode is needed in either case: the names of all programs' items are shown.
     public let prompt: PromptFields
-    /// Whether the items are repaired; without it they are looked at.
+    /// Whether to repair the items; otherwise they are only checked.
     public let accepts: Bool
 
     /// Describes a repair.
@@ -28,8 +28,10 @@ public struct RepairRequest: WireBody, Sendable, Equatable {
     }
 }
 
-/// What a repair found and did: `[[[finding, group, name], ...], unnamed, missing, kept, log damaged, log saved, record
-/// damaged, file damaged, name of the former file]`.
+/// The findings and result of a repair.
+///
+/// `[[[finding, group, name], ...], unnamed, missing, kept, log damaged, log saved, record damaged, file damaged,
+/// name of the former file]`.
 public struct RepairReply: WireBody, Sendable, Equatable {
     /// The report.
     public let repair: StoreRepair

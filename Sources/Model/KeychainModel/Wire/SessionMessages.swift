@@ -1,15 +1,15 @@
 public import CBOR
 
-/// The daemon's first words: `[nonce, daemon version]`.
+/// The daemon's first message: `[nonce, daemon version]`.
 public struct Greeting: WireBody, Sendable, Equatable {
-    /// The bytes of a nonce.
+    /// The length of a nonce, in bytes.
     public static let nonceOctetCount = 16
     /// Random bytes of this connection.
     public let nonce: [UInt8]
-    /// The daemon's version, for people.
+    /// The daemon's version, for display.
     public let daemonVersion: String
 
-    /// Greets.
+    /// Creates a greeting.
     public init(nonce: [UInt8], daemonVersion: String) {
         self.nonce = nonce
         self.daemonVersion = daemonVersion
@@ -46,12 +46,12 @@ public struct Hello: WireBody, Sendable, Equatable {
     public init(from reader: inout CBORReader) throws { nonce = try reader.readBytes() }
 }
 
-/// Ends another request of the same connection: its id.
+/// Cancels another request of the same connection: its id.
 public struct CancelRequest: WireBody, Sendable, Equatable {
-    /// The id of the request to end.
+    /// The id of the request to cancel.
     public let id: UInt64
 
-    /// Names a request.
+    /// Identifies a request.
     public init(id: UInt64) { self.id = id }
 
     /// Writes the id.
@@ -61,21 +61,22 @@ public struct CancelRequest: WireBody, Sendable, Equatable {
     public init(from reader: inout CBORReader) throws { id = try reader.readUnsigned() }
 }
 
-/// How a request wants its prompts:
-/// `[terminal, terminal type, display, wayland display, x authority, character type, reason, cancel title,
-/// fallback title, interaction allowed]`.
+/// The prompt fields of a request.
+///
+/// `[terminal, terminal type, display, wayland display, x authority, character type, reason, cancel title, fallback
+/// title, interaction allowed]`.
 public struct PromptFields: WireBody, Sendable, Equatable {
     /// The longest reason or title, in bytes; longer ones are refused.
     public static let longestText = 4096
     /// Where the request came from.
     public var origin: PromptOrigin
-    /// The app's words.
+    /// The app's reason text.
     public var reason: String
     /// The title of the cancel button.
     public var cancelTitle: String?
     /// The title of the fallback button.
     public var fallbackTitle: String?
-    /// Whether a box may be shown.
+    /// Whether a prompt may be shown.
     public var interactionAllowed: Bool
 
     /// Describes the prompts of a request.
@@ -93,7 +94,7 @@ public struct PromptFields: WireBody, Sendable, Equatable {
         self.interactionAllowed = interactionAllowed
     }
 
-    /// The same as the engine wants it, with the caller that the kernel named.
+    /// The fields as the engine's prompt request, with the caller that the kernel reported.
     public func request(by caller: Caller) -> PromptRequest {
         var origin = origin
         origin.client = PromptClient(process: caller.pid, start: caller.processStart)

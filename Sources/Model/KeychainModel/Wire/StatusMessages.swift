@@ -1,26 +1,26 @@
 public import CBOR
 
-/// The state of everything, for `status`.
+/// The complete state, for `status`.
 public struct StatusReply: WireBody, Sendable, Equatable {
-    /// Where the keybag stands.
+    /// The state of the keybag.
     public var keybag: KeybagState
-    /// How strong its protection is.
+    /// The strength of its protection.
     public var assurance: Assurance
-    /// Why, in words.
+    /// The reasons, in words.
     public var assuranceReasons: [String]
-    /// Attempts, lockouts and the sensor.
+    /// The state of attempts, lockouts and the sensor.
     public var authentication: AuthenticationStatus
-    /// Why no prompt could be shown for this request; nil when one could.
+    /// Why a prompt could not be shown for this request; nil if it could.
     public var promptFault: String?
     /// The daemon's version.
     public var daemonVersion: String
-    /// The daemon's process number.
+    /// The daemon's pid.
     public var daemonProcess: Int64
-    /// What is known to be wrong with the items, in words.
+    /// The known faults of the items, in words.
     public var storeFaults: [String]
-    /// What keeps the items from being used, or from being whole; nil where nothing is known to.
+    /// The cause that prevents the use of items or their completeness; nil if none is known.
     public var itemsFault: DriverCause?
-    /// Why the broker of system mode answers nobody; nil when it does, and in per-user mode.
+    /// Why system mode's broker does not reply; nil if it does, and in per-user mode.
     public var brokerFault: DriverCause?
 
     /// Reports the state.
@@ -133,7 +133,7 @@ extension StatusReply {
     }
 }
 
-/// What a check of the store found.
+/// The result of a check of the store.
 public struct CheckReply: WireBody, Sendable, Equatable {
     /// The report.
     public let report: StoreReport
