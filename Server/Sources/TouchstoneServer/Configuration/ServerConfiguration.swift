@@ -103,15 +103,15 @@ public struct ServerConfiguration: Sendable {
 
     /// The path of the SQLite file, or the connection string of PostgreSQL.
     public var databaseAddress: String { database ?? "\(dataDirectory)/accounts.sqlite" }
-    /// Seconds after which a session that is not renewed ends.
+    /// Seconds after which a session ends unless it is renewed.
     var idle: Int { sessionIdle ?? profile.idle }
-    /// Seconds after which a session ends.
+    /// Seconds after which a session ends in any case.
     var lifetime: Int { sessionLifetime ?? profile.lifetime }
     /// The origin of ``publicURL``.
     var publicOrigin: String { PublicURL(publicURL)?.origin ?? publicURL }
-    /// The RP ID in force.
+    /// The effective RP ID.
     public var relyingPartyID: String { rpID ?? PublicURL(publicURL)?.host ?? "localhost" }
-    /// The origins in force.
+    /// The accepted origins.
     public var acceptedOrigins: [String] { origins ?? [publicOrigin] }
 }
 
