@@ -2,16 +2,16 @@ package import CoreFoundation
 package import Foundation
 import Security
 
-/// Items through Apple's functions, as an app writes it: generic passwords of one service.
+/// Calls of Apple's functions as in an app's code, on generic passwords of one service.
 package struct AppCalls: Sendable {
     private let service: String
 
-    /// Names the service.
+    /// Creates calls for a service.
     package init(service: String) { self.service = service }
 
-    /// A status other than success, or a result that is not what was asked for.
+    /// A status other than success, or an unexpected result.
     package struct Failure: Error {
-        /// What the function returned.
+        /// The function's status.
         package let status: OSStatus
     }
 
@@ -35,7 +35,7 @@ package struct AppCalls: Sendable {
         try check(SecItemAdd(attributes as CFDictionary, nil))
     }
 
-    /// The data of the item that a dictionary finds.
+    /// Copies the data of the item that a dictionary matches.
     package func copy(_ query: CFDictionary) throws -> Data {
         var result: CFTypeRef?
         try check(SecItemCopyMatching(query, &result))
@@ -43,7 +43,7 @@ package struct AppCalls: Sendable {
         return data
     }
 
-    /// How many items a dictionary finds.
+    /// The number of items that a dictionary matches.
     package func count(_ query: CFDictionary) throws -> Int {
         var result: CFTypeRef?
         try check(SecItemCopyMatching(query, &result))

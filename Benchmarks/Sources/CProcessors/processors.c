@@ -2,7 +2,7 @@
 #include "CProcessors.h"
 #include <sched.h>
 
-// As the process was started, before anything is set.
+// The affinity at the start of the process, before any change.
 static cpu_set_t given;
 
 __attribute__((constructor)) static void remember(void) { sched_getaffinity(0, sizeof given, &given); }

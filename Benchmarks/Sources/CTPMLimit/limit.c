@@ -16,7 +16,7 @@ struct tpm_limit {
     uint64_t commands;
 };
 
-/// One command; leaves the function when it fails.
+/// Sends one command; returns from the function if it fails.
 #define SEND(call)                      \
     do {                                \
         limit->commands++;              \
@@ -55,13 +55,14 @@ static TSS2_RC start(tpm_limit *limit, TPM2_SE type, ESYS_TR *session) {
     return 0;
 }
 
-/// The HMAC session, to encrypt these parameters.
+/// Sets the HMAC session to encrypt these parameters.
 static TSS2_RC use(tpm_limit *limit, TPMA_SESSION encryption) {
     return Esys_TRSess_SetAttributes(
         limit->context, limit->session, TPMA_SESSION_CONTINUESESSION | encryption, 0xFF);
 }
 
-/// What the policy session authorises, with these parameters encrypted; the chip empties the policy after it.
+/// Sends the command that the policy session authorises, with these parameters encrypted; the chip then resets the
+/// policy.
 #define LAST(encryption, call)                                                                         \
     do {                                                                                               \
         LOCAL(Esys_TRSess_SetAttributes(                                                               \
@@ -103,7 +104,7 @@ static TSS2_RC define(tpm_limit *limit) {
     return 0;
 }
 
-/// What the PIN index and the object's own value release.
+/// Satisfies the policy with the PIN index and the object's own authorisation value.
 static TSS2_RC show_pin(tpm_limit *limit, ESYS_TR policy) {
     LOCAL(Esys_TR_SetAuth(limit->context, limit->index, &authorization));
     LOCAL(use(limit, 0));
@@ -204,7 +205,7 @@ uint32_t tpm_limit_unseal(tpm_limit *limit) {
     return 0;
 }
 
-/// The key, loaded and authorised.
+/// Loads the key and sets its authorisation.
 static TSS2_RC load_key(tpm_limit *limit, ESYS_TR *key) {
     LOCAL(use(limit, 0));
     SEND(Esys_Load(limit->context, limit->primary, limit->session, NONE, limit->key, limit->key_area, key));
@@ -230,7 +231,7 @@ uint32_t tpm_limit_sign(tpm_limit *limit) {
 uint32_t tpm_limit_agree(tpm_limit *limit) {
     ESYS_TR key;
     TPM2B_ECC_POINT *secret = NULL;
-    // Any point of the curve does: the key's own.
+    // Any point of the curve will do: the key's own.
     const TPM2B_ECC_POINT point = {.point = limit->key_area->publicArea.unique.ecc};
     LOCAL(load_key(limit, &key));
     LAST(TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT,

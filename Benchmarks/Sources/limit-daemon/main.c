@@ -2,13 +2,13 @@
 //
 //   limit-daemon SOCKET DATABASE
 //
-// One row is a key, a secret sealed with AES-256-GCM, and nothing else. Requests and replies are a 4-octet length
-// in the machine's order and that many bytes. Request: an operation, then a 16-octet key, then a value.
+// A row is a key and a secret sealed with AES-256-GCM, and nothing else. Requests and replies are a 4-byte length in
+// the machine's byte order and that many bytes. Request: an operation, then a 16-byte key, then a value.
 //   'A' add, 'U' update: one row, one commit (WAL, synchronous=FULL); reply: one byte, 1 for success.
 //   'D' delete: the same.
-//   'G' get: one indexed SELECT, one AES-256-GCM open; reply: the secret.
-//   'L' list: every row opened; reply: each secret after its 4-octet length.
-//   'M' list keys: every row, nothing opened; reply: each key.
+//   'G' get: one indexed SELECT, one AES-256-GCM decryption; reply: the secret.
+//   'L' list: every row decrypted; reply: each secret after its 4-byte length.
+//   'M' list keys: every row, nothing decrypted; reply: each key.
 #define _GNU_SOURCE
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -82,7 +82,7 @@ static int change(sqlite3_stmt *statement, const unsigned char *key, const unsig
     return result;
 }
 
-/// The reply's bytes after the room for its length; the buffer grows as needed.
+/// Writes the reply after the space for its length and returns its size; the buffer grows as needed.
 static size_t answer(EVP_CIPHER_CTX *gcm, const unsigned char *request, uint32_t count, unsigned char **reply) {
     static __thread unsigned char sealed[MOST + NONCE + TAG];
     const unsigned char *key = request + 1, *value = request + 1 + KEY;

@@ -4,21 +4,21 @@ import KeychainClient
 import KeychainModel
 import TouchstoneTesting
 
-/// A keychain of its own with its daemon: temporary home, scripted prompt, a cheap key derivation.
+/// A private keychain with its daemon: temporary home, scripted prompt, a cheap key derivation.
 final class BenchKeychain {
-    /// N = 2^4: nothing, so that what is measured is all the rest.
+    /// N = 2^4: negligible, so that everything else is measured.
     static let scryptLog2Rounds = 4
     private static let passcode = "plum anvil otter quartz ribbon"
 
     let layout: Layout
-    /// How the daemon is asked to prompt, as a real client would tell.
+    /// The prompt fields of a real client's requests.
     let prompt: PromptFields
     private let directory: TemporaryDirectory
     private let terminal: PseudoTerminal
     private let programs: Programs
     private var process: ChildProcess?
 
-    /// Writes the configuration; starts nothing.
+    /// Writes the configuration; starts nothing yet.
     init(_ programs: Programs, busAddress: String? = nil, tpm: String? = nil) throws {
         self.programs = programs
         directory = try TemporaryDirectory()
@@ -32,7 +32,7 @@ final class BenchKeychain {
             origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm", characterType: "C.UTF-8"),
             reason: "measure"
         )
-        // The scripted pinentry works where it lies.
+        // The scripted pinentry uses the files in its own directory.
         let pinentry = directory.appending("pinentry")
         try FileManager.default.copyItem(atPath: programs.pinentry, toPath: pinentry)
         _ = try directory.write(Self.passcode + "\n", to: "passcode")
@@ -64,8 +64,8 @@ final class BenchKeychain {
     /// Starts the daemon and waits for its first reply.
     ///
     /// - Parameters:
-    ///   - program: what starts it, `strace` for example; nil for the daemon itself.
-    ///   - arguments: what goes before the daemon's path.
+    ///   - program: the program that starts it, for example `strace`; nil for the daemon itself.
+    ///   - arguments: the arguments before the daemon's path.
     /// - Returns: the time from its start to its first reply.
     /// - Throws: ``BenchError`` when it does not answer.
     @discardableResult
@@ -93,16 +93,16 @@ final class BenchKeychain {
         return String(log.split(separator: "\n").last ?? "it said nothing")
     }
 
-    /// A client with a connection of its own.
+    /// Creates a client with its own connection.
     func connect() -> RemoteKeychain { RemoteKeychain(layout: layout, daemon: .none) }
 
-    /// Starts the daemon and makes the keybag, which is unlocked then.
+    /// Starts the daemon and creates the keybag, which is then unlocked.
     func setUp() async throws {
         try await start()
         try connect().setUp(prompt)
     }
 
-    /// Adds items from several clients at once, by number.
+    /// Adds numbered items from several concurrent clients.
     func fill(_ numbers: Range<Int>, clients: Int) throws {
         let (layout, prompt) = (layout, prompt)
         _ = try Threads.run(clients) { client in
@@ -113,7 +113,7 @@ final class BenchKeychain {
         }
     }
 
-    /// When the scripted pinentry did something: `answered` or `shown`.
+    /// The time at which the scripted pinentry recorded an event: `answered` or `shown`.
     func noted(_ name: String) throws -> Nanoseconds {
         let text = try TextFile.read(directory.appending(name))
         guard let time = Nanoseconds(text.prefix { $0 != "\n" }) else { throw BenchError("no \(name)") }
@@ -123,10 +123,10 @@ final class BenchKeychain {
     /// The path of a file in the keychain's home.
     func appending(_ name: String) -> String { directory.appending(name) }
 
-    /// The daemon's process.
+    /// The daemon's process ID.
     func daemonProcess() throws -> Int32 { Int32(try connect().status().daemonProcess) }
 
-    /// Ends the daemon as its service manager would, and waits for it.
+    /// Stops the daemon as its service manager would, and waits until it has exited.
     func stop() async throws {
         guard let process = process.take() else { return }
         if let daemon = try? daemonProcess() { kill(daemon, SIGTERM) }

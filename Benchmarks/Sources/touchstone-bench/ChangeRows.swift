@@ -1,6 +1,6 @@
 import KeychainClient
 
-/// Durable changes: one client beside the limit, and many clients beside one.
+/// Durable changes: one client compared to the limit, and many clients compared to one.
 enum ChangeRows {
     static func measure(_ stage: inout Stage, _ scale: Scale, into table: inout Table) throws {
         let (keychain, client) = (stage.keychain.connect(), try stage.limit.connect())
@@ -51,7 +51,7 @@ enum ChangeRows {
         )
     }
 
-    /// The rates of one client and of many, in turns.
+    /// The rates of one client and of many, alternating.
     private static func measureMany(_ stage: inout Stage, _ scale: Scale, into table: inout Table) throws {
         let rounds = 4
         var single: [Nanoseconds] = []
@@ -60,7 +60,7 @@ enum ChangeRows {
             for (clients, each) in [(1, scale.changes / rounds), (scale.clients, scale.changesPerClient)] {
                 let fresh = stage.fresh(clients * each)
                 let keychains = (0..<clients).map { _ in stage.keychain.connect() }
-                // Connected before the clock runs.
+                // Connected before the measurement starts.
                 for keychain in keychains { _ = try keychain.status() }
                 let prompt = stage.keychain.prompt
                 let time = try Threads.run(clients) { client in

@@ -5,18 +5,18 @@ import SecretMemory
 import TPMDriver
 import TouchstoneTesting
 
-/// What a chip does for a keychain.
+/// An operation of a keychain's chip.
 enum ChipOperation: String, CaseIterable {
     case seal = "seal and unseal"
     case sign = "signature"
     case agree = "ECDH"
 }
 
-/// Somebody who does the same work with a chip of its own.
+/// An implementation of the operations, with its own chip.
 protocol ChipUser {
-    /// Does it once; what is put in order afterwards is not counted.
+    /// Times one run, without the cleanup afterwards.
     func time(_ operation: ChipOperation) async throws -> Nanoseconds
-    /// How many commands the chip got for it, without those that put something in order.
+    /// The number of commands that the chip receives for it, without the cleanup.
     func commandCount(_ operation: ChipOperation) async throws -> Int
 }
 
@@ -26,7 +26,7 @@ struct DriverChip: ChipUser {
     private let tpm: TPM
     private let key: HardwareKey
 
-    /// The authorisation of everything here.
+    /// The authorisation value of all objects.
     private static func authorization() -> SecretBytes {
         SecretBytes(copying: [UInt8](repeating: 7, count: 32))
     }
@@ -38,7 +38,7 @@ struct DriverChip: ChipUser {
         return DriverChip(chip: chip, tpm: tpm, key: key)
     }
 
-    /// Lets go of the chip.
+    /// Closes the connection to the chip.
     func end() async { await tpm.close() }
 
     func time(_ operation: ChipOperation) async throws -> Nanoseconds { try await measured(operation).time }
@@ -62,7 +62,7 @@ struct DriverChip: ChipUser {
             let digest = [UInt8](repeating: 1, count: 32)
             _ = try await keys.sign(digest: digest, with: key.blob, authorization: Self.authorization())
         case .agree:
-            // Any point of the curve does: the key's own.
+            // Any point of the curve will do: the key's own.
             _ = try await keys.agree(with: key.publicKey, key: key.blob, authorization: Self.authorization())
         }
         let time = Stopwatch.now() - begin

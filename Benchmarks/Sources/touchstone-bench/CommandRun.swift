@@ -1,18 +1,18 @@
 import Glibc
 
-/// Runs a program from its start to its end, its output thrown away.
+/// Runs a program until it exits, and discards its output.
 struct CommandRun {
     let path: String
     let arguments: [String]
     let environment: [String: String]
     /// A file for its standard input; nil for none.
     var input = "/dev/null"
-    /// Whether its complaints are thrown away too.
+    /// Whether its standard error is discarded too.
     var isQuiet = false
 
-    /// Runs it once.
+    /// Runs the program once.
     ///
-    /// - Throws: ``BenchError`` unless it ends with 0.
+    /// - Throws: ``BenchError`` unless it exits with status 0.
     func run() throws {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)

@@ -1,9 +1,9 @@
 import KeychainClient
 import KeychainModel
 
-/// The daemon itself: memory, start, and the first answer after the passcode.
+/// The daemon itself: memory, start, and the first reply after the passcode.
 enum DaemonRows {
-    /// Resident memory after all that was done to the store (proc(5), `VmRSS`).
+    /// Resident memory after all measurements of the store (proc(5), `VmRSS`).
     static func measureMemory(_ stage: Stage, into table: inout Table) throws {
         let status = try TextFile.read("/proc/\(try stage.keychain.daemonProcess())/status")
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
@@ -20,7 +20,7 @@ enum DaemonRows {
         )
     }
 
-    /// Starts the daemon of a full store again and again; each time the first look-up asks for the passcode.
+    /// Starts the daemon of a full store repeatedly; each time the first look-up prompts for the passcode.
     static func measureStart(_ stage: Stage, _ scale: Scale, into table: inout Table) async throws {
         var starts: [Nanoseconds] = []
         var firstUnlocks: [Nanoseconds] = []
@@ -56,7 +56,7 @@ enum DaemonRows {
         )
     }
 
-    /// Looks an item up in a locked keychain: from the passcode's last key to the secret in the client.
+    /// Looks up an item in a locked keychain: from the passcode's last key to the secret in the client.
     private static func unlock(_ stage: Stage, _ client: RemoteKeychain) throws -> Nanoseconds {
         guard try client.status().keybag != .unlocked else { throw BenchError("the keybag is not locked") }
         _ = try client.copy(BenchItem.copy(1, prompt: stage.keychain.prompt))

@@ -24,7 +24,7 @@ struct Figure {
     static func kilobytes(_ value: Double) -> Figure { Figure(value * 1024, .size) }
     static func megabytes(_ value: Double) -> Figure { Figure(value * 1024 * 1024, .size) }
 
-    /// For people.
+    /// The value with its unit, for people.
     var text: String {
         switch unit {
         case .time where value < 1e-3: Self.text(of: value * 1e6, "us")
@@ -42,7 +42,7 @@ struct Figure {
         return number(value, decimals: decimals) + (unit.isEmpty ? "" : " " + unit)
     }
 
-    /// A number with so many digits after the point.
+    /// Formats a number with this many decimals.
     static func number(_ value: Double, decimals: Int) -> String {
         guard value.isFinite else { return "-" }
         guard value >= 0 else { return "-" + number(-value, decimals: decimals) }

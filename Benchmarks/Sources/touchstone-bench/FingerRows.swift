@@ -3,9 +3,9 @@ import KeychainClient
 import KeychainModel
 import TouchstoneTesting
 
-/// An item that needs a finger, on a private bus with a scripted fprintd.
+/// An item that requires a finger, on a private bus with a scripted fprintd.
 enum FingerRows {
-    /// The daemon lets a box be visible for this long before it arms the sensor.
+    /// How long the daemon shows a box before it arms the sensor.
     static let guardTime: Nanoseconds = 500_000_000
 
     static func measure(_ programs: Programs, _ scale: Scale, into table: inout Table) async throws {
@@ -20,14 +20,14 @@ enum FingerRows {
         var arming: [Nanoseconds] = []
         var armingAfterBox: [Nanoseconds] = []
         var release: [Nanoseconds] = []
-        // The first touch is not counted: the daemon meets the bus.
+        // The first touch is not counted, because the daemon connects to the bus.
         for touch in 0...scale.touches {
             let begin = Stopwatch.now()
             let call = BackgroundCall { _ = try client.copy(BenchItem.copy(0, prompt: prompt)) }
             let armed = try wait(for: call) {
                 fprintd.calls.count { $0.hasPrefix("VerifyStart") } == touch + 1
             }
-            // Nobody's finger is there at once.
+            // A real finger does not touch at once either.
             usleep(20_000)
             let touched = Stopwatch.now()
             try await fprintd.announce(.match)
@@ -59,7 +59,7 @@ enum FingerRows {
         )
     }
 
-    /// Waits, looking often, for something that fprintd sees.
+    /// Polls at short intervals for a call that fprintd receives.
     private static func wait(for call: BackgroundCall, until condition: () -> Bool) throws -> Nanoseconds {
         let begin = Stopwatch.now()
         while !condition() {

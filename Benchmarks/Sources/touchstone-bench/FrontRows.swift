@@ -4,9 +4,9 @@ import KeychainClient
 import KeychainModel
 import Security
 
-/// Apple's functions: what they add to the client's calls under them, and many items at once.
+/// Apple's functions: their cost in addition to the client's calls, and bulk operations.
 enum FrontRows {
-    /// What gnome-keyring is measured beside.
+    /// The figures for the comparison with gnome-keyring.
     struct Bulk {
         /// One of many adds.
         var add: Nanoseconds = 0
@@ -18,7 +18,7 @@ enum FrontRows {
 
     private static let calls = AppCalls(service: BenchItem.service)
 
-    /// Calls, look-ups and lists; leaves the store as it is.
+    /// Measures calls, look-ups and lists; leaves the store unchanged.
     static func measure(_ stage: Stage, _ scale: Scale, into table: inout Table) throws -> Bulk {
         let keychain = stage.keychain.connect()
         return try with(keychain, stage) {
@@ -33,7 +33,7 @@ enum FrontRows {
         }
     }
 
-    /// One add of many.
+    /// Measures one of many adds.
     static func measureAdds(_ stage: inout Stage, _ scale: Scale) throws -> Nanoseconds {
         let fresh = stage.fresh(scale.bulk)
         let data = Data(BenchItem.secret)
@@ -44,7 +44,7 @@ enum FrontRows {
         }
     }
 
-    /// Lets Apple's functions use this keychain.
+    /// Runs `body` with this keychain for Apple's functions.
     private static func with<R>(_ keychain: RemoteKeychain, _ stage: Stage, _ body: () throws -> R) rethrows
         -> R
     {
@@ -55,7 +55,7 @@ enum FrontRows {
 
     private static func lookup(_ number: Int) -> NSDictionary { calls.lookup(BenchItem.account(number)) }
 
-    /// The same connection for both, in turns; dictionaries and requests are ready.
+    /// Both use the same connection, alternating; dictionaries and requests are prepared.
     private static func measureCalls(
         _ stage: Stage,
         _ keychain: RemoteKeychain,
@@ -88,9 +88,9 @@ enum FrontRows {
         table.add(Row("the same, its dictionary made each time", ours: Figure(medians[2])))
     }
 
-    /// All items, with data and without, beside the limit.
+    /// Lists all items, with data and without, compared to the limit.
     ///
-    /// - Returns: the median with attributes alone.
+    /// - Returns: the median with attributes only.
     private static func measureLists(
         _ stage: Stage,
         _ scale: Scale,

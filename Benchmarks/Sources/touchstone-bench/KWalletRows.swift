@@ -5,14 +5,14 @@ import TouchstoneTesting
 enum KWalletRows {
     private static let program = "/usr/bin/kwalletd5"
 
-    /// Looks items up in it and lists them, and compares with our figures of the same run.
+    /// Measures look-ups and lists in it, and compares them with our figures of the same run.
     ///
     /// - Parameters:
     ///   - client: `kwallet-bench`.
     ///   - lookup: our median look-up.
     ///   - list: our median of all items with attributes and secrets.
-    ///   - scale: how many items.
-    ///   - table: takes the rows.
+    ///   - scale: the number of items.
+    ///   - table: receives the rows.
     /// - Throws: ``BenchError`` when the peer fails.
     static func measure(
         _ client: String,

@@ -1,23 +1,23 @@
 import Glibc
 import TouchstoneTesting
 
-/// gnome-keyring as a peer: a private session bus and a keyring with as many items, in its plain-text format, so that
-/// filling it does not take an hour.
+/// gnome-keyring as a peer: a private session bus and a keyring with as many items, in its plain-text format, because
+/// filling it otherwise would take an hour.
 enum KeyringRows {
     private static let program = "/usr/bin/gnome-keyring-daemon"
     private static let secretTool = "/usr/bin/secret-tool"
-    /// Each of its adds writes the whole keyring.
+    /// Each add writes the whole keyring.
     private static let mostAdds = 10
 
-    /// Looks items up in it, and compares with our figures of the same run.
+    /// Measures look-ups in it, and compares them with our figures of the same run.
     ///
     /// - Parameters:
     ///   - programs: the client over libsecret.
     ///   - lookup: our median look-up.
     ///   - process: our median of a whole `touchstone get`.
-    ///   - bulk: our figures of many items through Apple's functions.
-    ///   - scale: how many items and look-ups.
-    ///   - table: takes the rows.
+    ///   - bulk: our bulk figures through Apple's functions.
+    ///   - scale: the number of items and look-ups.
+    ///   - table: receives the rows.
     /// - Throws: ``BenchError`` when a peer fails.
     static func measure(
         _ programs: Programs,
@@ -69,7 +69,7 @@ enum KeyringRows {
     }
 }
 
-/// A running gnome-keyring on a bus of its own.
+/// A running gnome-keyring on a private bus.
 private struct Keyring {
     let bus: SessionBus
     private let daemon: ChildProcess
@@ -90,7 +90,7 @@ private struct Keyring {
             environment: bus.environment,
             log: directory.appending("keyring.log")
         )
-        // It reads its plain-text format slowly.
+        // It is slow to read its plain-text format.
         try await bus.wait(
             for: (
                 "org.freedesktop.secrets", "/org/freedesktop/secrets/collection/bench",

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A connection to the limit daemon; its protocol stands at the head of its source.
+/// A connection to the limit daemon; the protocol is documented at the top of its source.
 final class LimitClient {
     enum Operation: UInt8 {
         case add = 0x41
@@ -37,11 +37,11 @@ final class LimitClient {
     /// Sends a request and waits for its reply.
     ///
     /// - Parameters:
-    ///   - operation: what to do.
-    ///   - number: the row, as its key.
-    ///   - value: what to store; empty for none.
-    /// - Returns: the bytes of the reply.
-    /// - Throws: ``BenchError`` when it was refused or the daemon is gone.
+    ///   - operation: the operation.
+    ///   - number: the number of the row, from which its key is derived.
+    ///   - value: the value to store; empty for none.
+    /// - Returns: the number of bytes of the reply.
+    /// - Throws: ``BenchError`` when the request was refused or the daemon has exited.
     @discardableResult
     func call(_ operation: Operation, _ number: Int = 0, value: [UInt8] = []) throws -> Int {
         let count = UInt32(17 + value.count)
@@ -49,7 +49,7 @@ final class LimitClient {
         request.reserveCapacity(4 + Int(count))
         unsafe withUnsafeBytes(of: count) { unsafe request.append(contentsOf: $0) }
         request.append(operation.rawValue)
-        // Spread like a digest: keys in order would make the limit's index better than any keychain's.
+        // Spread like a digest: sequential keys would make the limit's index faster than any keychain's.
         var key = Self.mixed(UInt64(number))
         unsafe withUnsafeBytes(of: key) { unsafe request.append(contentsOf: $0) }
         key = Self.mixed(key)
@@ -83,7 +83,7 @@ final class LimitClient {
         }
     }
 
-    /// The finaliser of SplitMix64: one to one.
+    /// The finaliser of SplitMix64, which is bijective.
     private static func mixed(_ number: UInt64) -> UInt64 {
         var value = number &+ 0x9E37_79B9_7F4A_7C15
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,14 +1,14 @@
 import Glibc
 import TouchstoneTesting
 
-/// A running limit daemon with a database of its own.
+/// A running limit daemon with its own database.
 struct LimitDaemon {
     private let directory: TemporaryDirectory
     private let process: ChildProcess
-    /// Where it listens.
+    /// The path of its socket.
     let socket: String
 
-    /// Starts it.
+    /// Starts the daemon.
     static func start(_ program: String) async throws -> LimitDaemon {
         let directory = try TemporaryDirectory()
         let socket = directory.appending("socket")
@@ -21,18 +21,18 @@ struct LimitDaemon {
         return LimitDaemon(directory: directory, process: process, socket: socket)
     }
 
-    /// Its process.
+    /// Its process ID.
     var processID: Int32 { process.processID }
 
-    /// A connection to it.
+    /// Opens a connection to it.
     func connect() throws -> LimitClient { try LimitClient(path: socket) }
 
-    /// Adds rows, by number.
+    /// Adds numbered rows.
     func fill(_ numbers: Range<Int>) throws {
         let client = try connect()
         for number in numbers { try client.call(.add, number, value: BenchItem.secret) }
     }
 
-    /// Ends it.
+    /// Stops the daemon.
     func stop() { process.stop() }
 }

@@ -1,14 +1,14 @@
 import KeychainClient
 import KeychainModel
 
-/// All items at once, with their secrets and without.
+/// Lists of all items, with and without their secrets.
 enum ListRows {
-    /// Measures them.
+    /// Measures the lists.
     ///
     /// - Parameters:
     ///   - stage: the filled store.
-    ///   - scale: how often.
-    ///   - table: takes the rows.
+    ///   - scale: the number of lists.
+    ///   - table: receives the rows.
     /// - Returns: the median with attributes and secrets.
     /// - Throws: ``BenchError`` when an item is missing.
     static func measure(_ stage: Stage, _ scale: Scale, into table: inout Table) throws -> Nanoseconds {

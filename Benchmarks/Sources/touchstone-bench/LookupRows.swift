@@ -2,12 +2,12 @@ import KeychainClient
 
 /// Look-ups of one item that needs no authentication, at three sizes of the store.
 enum LookupRows {
-    /// Every store has its own daemon, and all are measured in turns.
+    /// Measures stores with a daemon each, alternating between them.
     ///
     /// - Parameters:
     ///   - stages: the stores, smallest first.
-    ///   - scale: how many look-ups.
-    ///   - table: takes the rows.
+    ///   - scale: the number of look-ups.
+    ///   - table: receives the rows.
     /// - Returns: our median in the middle store.
     /// - Throws: ``BenchError`` or the client's error.
     static func measure(_ stages: [Stage], _ scale: Scale, into table: inout Table) throws -> Nanoseconds {
@@ -22,7 +22,7 @@ enum LookupRows {
             let client = try stage.limit.connect()
             operations.append { run in try client.call(.get, stage.present(run)) }
         }
-        // Everybody's caches are warm, as in a session.
+        // Warms all caches, as in a session.
         for operation in operations { for run in 0..<50 { try operation(run) } }
         let medians = try OneProcessor.with(try stages.flatMap { try $0.processes() }) {
             try Stopwatch.medians(of: scale.lookups, inTurnsOf: 50, operations)
@@ -33,7 +33,8 @@ enum LookupRows {
         }
         let smallest = Figure(medians[0])
         for (index, stage) in stages.enumerated().dropFirst() {
-            // What a larger file costs every reader of it, by the same run's limit: the machine's memory, not our search.
+            // The limit's growth in the same run is the cost of a larger file to any reader: the machine's memory, not
+            // our search.
             let growthOfLimit = Double(medians[2 * index + 1]) / Double(medians[1])
             table.add(
                 Row(

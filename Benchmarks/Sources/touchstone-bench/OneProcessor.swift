@@ -1,12 +1,12 @@
 import CProcessors
 import Foundation
 
-/// Keeps both ends of a conversation on one processor while it is measured.
+/// Keeps both ends of a connection on one processor during a measurement.
 ///
-/// Waking a thread on another processor takes several times as long as a whole look-up, and which of the two happens is
-/// the scheduler's mood: on one processor every round trip costs the same, ours and the limit's.
+/// Waking a thread on another processor takes several times as long as a whole look-up, and the scheduler may choose
+/// either: on one processor every round trip costs the same, ours and the limit's.
 enum OneProcessor {
-    /// Runs `body` with this process and others on the last processor, and lets them all go afterwards.
+    /// Runs `body` with this process and others on the last processor, and restores their affinity afterwards.
     static func with<R>(_ processes: [Int32], _ body: () throws -> R) throws -> R {
         try keep(processes)
         let result = Result { try body() }
@@ -14,7 +14,7 @@ enum OneProcessor {
         return try result.get()
     }
 
-    /// Runs `body` with this process, and those that it starts meanwhile, on the last processor.
+    /// Runs `body` with this process, and the processes that it starts meanwhile, on the last processor.
     static func with(_ body: () async throws -> Void) async throws {
         try keep([])
         do {
@@ -33,10 +33,10 @@ enum OneProcessor {
     private static func set(_ processes: [Int32], lastAlone: Bool) throws {
         for process in processes + [getpid()] {
             var done: Set<Int32> = []
-            // Until none is left that another one started meanwhile.
+            // Repeated until no thread is left that another one started meanwhile.
             while let thread = try threads(of: process).subtracting(done).first {
                 done.insert(thread)
-                // A thread may have ended.
+                // The thread may have exited.
                 guard processors_set(thread, lastAlone) == 0 || errno == ESRCH else {
                     throw BenchError("sched_setaffinity(\(thread)): error \(errno)")
                 }

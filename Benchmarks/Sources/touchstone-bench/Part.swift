@@ -12,15 +12,15 @@ enum Part: String, CaseIterable {
     case tpm
     case finger
     case system
-    /// Beside gnome-keyring, KWallet and systemd-creds; needs most of the others.
+    /// Comparison with gnome-keyring, KWallet and systemd-creds; needs most of the others.
     case peers
 
-    /// Those that are measured in filled stores of all three sizes.
+    /// The parts measured in filled stores of all three sizes.
     static let ofAllSizes: Set<Part> = [.lookUp, .octets]
-    /// Those that are measured in the filled store of the middle size.
+    /// The parts measured in the filled store of the middle size.
     static let ofMiddleSize: Set<Part> = [.list, .functions, .memory, .process, .start, .changes]
 
-    /// Reads names with commas between them.
+    /// Parses names separated by commas.
     static func parts(_ names: String) throws -> Set<Part> {
         try Set(
             names.split(separator: ",").map {

@@ -1,15 +1,15 @@
 import Glibc
 import TouchstoneTesting
 
-/// Whole processes: `touchstone get` from its start to its end, beside other commands that print a secret.
+/// Whole processes: `touchstone get` from start to exit, compared to other commands that print a secret.
 enum ProcessRows {
-    /// Runs the command again and again.
+    /// Runs the command repeatedly.
     ///
     /// - Parameters:
     ///   - programs: the command.
     ///   - stage: the keychain it uses.
-    ///   - scale: how often it runs.
-    ///   - table: takes the rows.
+    ///   - scale: the number of runs.
+    ///   - table: receives the rows.
     /// - Returns: our median.
     /// - Throws: ``BenchError`` when it fails.
     static func measure(
@@ -38,13 +38,13 @@ enum ProcessRows {
         )
         let median = try get.median(of: scale.processes)
         table.add(Row("touchstone get, whole process", ours: Figure(median), atMost: .milliseconds(5)))
-        // What the system takes for any process.
+        // The system's cost for any process.
         let nothing = CommandRun(path: "/bin/true", arguments: [], environment: environment)
         table.add(Row("/bin/true, whole process", ours: Figure(try nothing.median(of: scale.processes))))
         return median
     }
 
-    /// systemd-creds with a key of the host; `Scripts/benchmark` gives it a place for that key that is gone afterwards.
+    /// systemd-creds with a host key; `Scripts/benchmark` gives it a temporary directory for that key.
     static func measureCredentials(_ ours: Nanoseconds, _ scale: Scale, into table: inout Table) throws {
         let name = "touchstone get beside systemd-creds decrypt"
         let program = "/usr/bin/systemd-creds"

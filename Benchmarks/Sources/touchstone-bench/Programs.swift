@@ -1,4 +1,4 @@
-/// The programs that are measured, by path.
+/// The paths of the programs to measure, and the options.
 struct Programs {
     /// `touchstoned`.
     var daemon = ""
@@ -8,16 +8,16 @@ struct Programs {
     var limit = ""
     /// `scripted-pinentry`.
     var pinentry = ""
-    /// `libsecret-bench`; nil where there is no libsecret to build it with.
+    /// `libsecret-bench`; nil if there is no libsecret to build it with.
     var libsecret: String?
     /// `kwallet-bench`; nil in a smoke run.
     var kwallet: String?
-    /// Little of everything, no peers, no judgement.
+    /// Whether this is a smoke run: few iterations, no peers, no check of the bounds.
     var isSmoke = false
-    /// What is measured.
+    /// The parts to measure.
     var parts = Set(Part.allCases)
 
-    /// Reads the arguments.
+    /// Parses the arguments.
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
         while let name = rest.popFirst() {

@@ -1,57 +1,57 @@
-/// One line of the table: our figure, what it is compared with, and what was promised.
+/// A row of the table: our figure, the figure it is compared with, and the bound.
 struct Row {
-    /// What was promised of the ratio of ours to the other.
+    /// The bound on the ratio of our figure to the other.
     enum Bound {
         case atMost(Double)
         case atLeast(Double)
     }
 
-    /// What was measured.
+    /// What is measured.
     let name: String
-    /// Ours; nil where it could not be measured.
+    /// Our figure; nil if it could not be measured.
     let ours: Figure?
-    /// The limit's, a peer's, or the promised figure itself.
+    /// The limit's or a peer's figure, or the promised figure itself.
     let other: Figure?
-    /// Who the other is.
+    /// The name of the other.
     let otherName: String
-    /// What was promised; nil for a figure that only informs.
+    /// The bound; nil for an informative figure.
     let bound: Bound?
-    /// Why something is missing.
+    /// Why a figure is missing.
     var remark = ""
 
-    /// Ours beside the limit daemon's.
+    /// Compares our figure with the limit daemon's.
     init(_ name: String, ours: Figure, limit: Figure, _ bound: Bound) {
         self.init(name, ours: ours, "limit", limit, bound)
     }
 
-    /// Ours beside somebody else's.
+    /// Compares our figure with a peer's.
     init(_ name: String, ours: Figure, _ otherName: String, _ other: Figure, _ bound: Bound) {
         (self.name, self.ours, self.other, self.otherName, self.bound) = (name, ours, other, otherName, bound)
     }
 
-    /// Ours beside a promised figure.
+    /// Compares our figure with a promised one.
     init(_ name: String, ours: Figure, atMost promised: Figure) {
         self.init(name, ours: ours, "promise", promised, .atMost(1))
     }
 
-    /// A figure that only informs.
+    /// Creates a row for an informative figure.
     init(_ name: String, ours: Figure) {
         (self.name, self.ours, other, otherName, bound) = (name, ours, nil, "", nil)
     }
 
-    /// Something that could not be measured here.
+    /// Creates a row for a figure that could not be measured here.
     init(_ name: String, notMeasured reason: String) {
         (self.name, ours, other, otherName, bound) = (name, nil, nil, "", nil)
         remark = "not measured: \(reason)"
     }
 
-    /// Ours divided by the other.
+    /// Our figure divided by the other.
     var ratio: Double? {
         guard let ours, let other, other.value > 0 else { return nil }
         return ours.value / other.value
     }
 
-    /// Whether the promise is kept; nil where there is none, or nothing was measured.
+    /// Whether the bound holds; nil if there is none, or no measurement.
     var isKept: Bool? {
         guard let ours, let other, let bound else { return nil }
         switch bound {

@@ -1,31 +1,31 @@
-/// How much is measured.
+/// The amount of measurements.
 struct Scale {
-    /// The numbers of items in the three stores; the middle one is where most is measured.
+    /// The numbers of items in the three stores; most is measured in the middle one.
     let small, middle, large: Int
     /// Look-ups of each kind.
     let lookups: Int
     /// Adds, updates and deletes of each kind.
     let changes: Int
-    /// Clients that add at the same time.
+    /// Clients that add concurrently.
     let clients = 16
-    /// Adds of each of them.
+    /// Adds of each of these clients.
     let changesPerClient: Int
-    /// Times that all items are read.
+    /// Lists of all items.
     let lists: Int
-    /// Items that are added and looked up through Apple's functions.
+    /// Items added and looked up through Apple's functions.
     let bulk: Int
-    /// Turns of everybody who uses a TPM.
+    /// Rounds of each implementation that uses a TPM.
     let chipRounds: Int
     /// Processes of each kind.
     let processes: Int
     /// Starts and unlocks of the daemon.
     let starts: Int
-    /// Users of system mode beside the first.
+    /// Users of system mode besides the first.
     let otherUsers: Int
     /// Touches of the sensor.
     let touches: Int
 
-    /// All that was promised.
+    /// Everything that the bounds need.
     static let full = Scale(
         small: 100,
         middle: 10_000,
@@ -42,7 +42,7 @@ struct Scale {
         touches: 10
     )
 
-    /// Enough to see that everything can be measured.
+    /// Enough to check that everything can be measured.
     static let smoke = Scale(
         small: 50,
         middle: 300,

@@ -1,18 +1,18 @@
 import TouchstoneTesting
 
-/// A session bus of its own that starts no services by itself, and a home for what runs on it.
+/// A private session bus that does not activate services, and a home directory for its programs.
 struct SessionBus {
-    /// The home, the data and the runtime directory of those who use the bus.
+    /// The home, data and runtime directory of the bus's programs.
     let directory: TemporaryDirectory
-    /// What they are started with.
+    /// The environment of the bus's programs.
     let environment: [String: String]
     private let daemon: ChildProcess
 
-    /// Starts it.
+    /// Starts the bus.
     ///
-    /// - Parameter more: added to the environment.
+    /// - Parameter more: additions to the environment.
     /// - Returns: the running bus.
-    /// - Throws: an error when there is no dbus-daemon, or no room.
+    /// - Throws: an error when there is no dbus-daemon, or no directory can be created.
     static func start(_ more: [String: String] = [:]) async throws -> SessionBus {
         let directory = try TemporaryDirectory()
         let address = "unix:path=\(directory.appending("bus"))"
@@ -37,8 +37,8 @@ struct SessionBus {
     /// Waits until a service answers a call without arguments.
     ///
     /// - Parameters:
-    ///   - service: its name on the bus, the object and the method, as dbus-send(1) takes them.
-    ///   - limit: when to give up.
+    ///   - service: the bus name, the object and the method, as in dbus-send(1).
+    ///   - limit: the maximum time to wait.
     /// - Throws: an error when it does not answer in time.
     func wait(
         for service: (name: String, object: String, method: String),
@@ -55,14 +55,14 @@ struct SessionBus {
         try await Deadline.wait(for: service.name, atMost: limit) { try? probe.run() }
     }
 
-    /// Runs a client that ends by writing what it measured, a line each, into the file that is its last argument.
+    /// Runs a client that writes its measurements, one per line, into the file that is its last argument.
     ///
     /// - Parameters:
     ///   - client: its path.
-    ///   - arguments: those before the file.
-    ///   - count: how many lines it writes.
+    ///   - arguments: the arguments before the file.
+    ///   - count: the expected number of lines.
     /// - Returns: the times.
-    /// - Throws: ``BenchError`` when it fails or measured something else.
+    /// - Throws: ``BenchError`` when it fails or the number differs.
     func times(of client: String, _ arguments: [String], count: Int) throws -> [Nanoseconds] {
         let file = directory.appending("times")
         try CommandRun(path: client, arguments: arguments + [file], environment: environment).run()

@@ -1,9 +1,9 @@
-/// A keychain and a limit daemon with as many items each.
+/// A keychain and a limit daemon with the same number of items.
 struct Stage {
     let count: Int
     let keychain: BenchKeychain
     let limit: LimitDaemon
-    /// The number of the next item that is not there yet.
+    /// The number of the next item to add.
     var next: Int
 
     /// Starts both and fills them.
@@ -17,19 +17,19 @@ struct Stage {
         return Stage(count: count, keychain: keychain, limit: limit, next: count)
     }
 
-    /// Numbers of items that are not there yet.
+    /// The numbers of items to add next.
     mutating func fresh(_ count: Int) -> Range<Int> {
         defer { next += count }
         return next..<(next + count)
     }
 
-    /// Numbers of items that are there, all over the store.
+    /// The number of an existing item; successive runs are spread over the store.
     func present(_ run: Int) -> Int { (run &* 7919) % count }
 
-    /// Their processes.
+    /// The process IDs of both daemons.
     func processes() throws -> [Int32] { [try keychain.daemonProcess(), limit.processID] }
 
-    /// Ends both.
+    /// Stops both daemons.
     func stop() async throws {
         try await keychain.stop()
         limit.stop()

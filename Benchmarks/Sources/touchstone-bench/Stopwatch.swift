@@ -3,37 +3,37 @@ import Glibc
 /// Nanoseconds of `CLOCK_MONOTONIC`, which the scripted pinentry uses too.
 typealias Nanoseconds = Int64
 
-/// Measures how long something takes.
+/// Measures durations.
 enum Stopwatch {
-    /// The present moment.
+    /// The current time.
     static func now() -> Nanoseconds {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// How long `body` takes.
+    /// The duration of `body`.
     static func time(_ body: () throws -> Void) rethrows -> Nanoseconds {
         let start = now()
         try body()
         return now() - start
     }
 
-    /// The median time of `count` runs; `body` is given their numbers.
+    /// The median duration of `count` runs; `body` gets the number of its run.
     static func median(of count: Int, _ body: (Int) throws -> Void) rethrows -> Nanoseconds {
         var times: [Nanoseconds] = []
         for number in 0..<count { times.append(try time { try body(number) }) }
         return times.median
     }
 
-    /// The medians of several operations that are run in turns, so that the machine's moods meet all alike.
+    /// The medians of several operations that run alternately, so that the machine's variations affect all alike.
     ///
     /// - Parameters:
-    ///   - count: how often each is run.
-    ///   - turn: how often one is run before the next has its turn.
-    ///   - operations: what is run; each is given the number of its run.
+    ///   - count: the number of runs of each.
+    ///   - turn: the number of runs before the next operation's turn.
+    ///   - operations: the operations; each gets the number of its run.
     /// - Returns: the median of each.
-    /// - Throws: what an operation throws.
+    /// - Throws: the error of an operation.
     static func medians(
         of count: Int,
         inTurnsOf turn: Int,
@@ -52,8 +52,8 @@ enum Stopwatch {
 }
 
 extension [Nanoseconds] {
-    /// The middle one; 0 where there is none.
+    /// The median; 0 for an empty array.
     var median: Nanoseconds { isEmpty ? 0 : sorted()[count / 2] }
-    /// What 99 of 100 do not exceed; 0 where there is none.
+    /// The 99th percentile; 0 for an empty array.
     var p99: Nanoseconds { isEmpty ? 0 : sorted()[count * 99 / 100] }
 }

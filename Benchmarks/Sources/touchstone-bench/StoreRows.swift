@@ -6,12 +6,12 @@ import KeychainModel
 import SecretMemory
 import Touchstone
 
-/// `SecretStore`, beside the function of Apple's that finds the same item.
+/// `SecretStore`, compared to Apple's function that finds the same item.
 enum StoreRows {
     private static let key = "bench"
     private static let reads = 50
 
-    /// Reads of one secret, in turns; leaves the store of items as it is.
+    /// Measures reads of one secret, alternating; leaves the store of items unchanged.
     static func measure(_ stage: Stage, _ scale: Scale, into table: inout Table) throws {
         let client = stage.keychain.connect()
         let store = SecretStore(
@@ -28,7 +28,7 @@ enum StoreRows {
                     of: max(1, scale.lookups / reads),
                     inTurnsOf: 1,
                     [
-                        // One task for many reads: what starting it takes is no part of a read.
+                        // One task for many reads, so that starting it does not count.
                         { _ in
                             try wait {
                                 for _ in 0..<reads {
@@ -56,12 +56,12 @@ enum StoreRows {
         table.add(Row("Keychain.capability, warm", ours: Figure(warm)))
     }
 
-    /// A check that was made before.
+    /// Measures a capability check whose result is cached.
     private static func capability(of stage: Stage, _ client: RemoteKeychain) throws -> Nanoseconds {
         let keychain = Keychain(client, promptsAt: stage.keychain.prompt.origin)
         let time = Guarded<Nanoseconds>(0)
         try wait {
-            // The daemon tells of changes from a moment after the first one on.
+            // The daemon reports changes from a moment after the first check on.
             for _ in 0..<100 {
                 _ = try await keychain.capability(for: .passcode)
                 try await Task.sleep(for: .milliseconds(1))
@@ -74,7 +74,7 @@ enum StoreRows {
         return time.withLock(\.self)
     }
 
-    /// Waits on this thread for what runs elsewhere.
+    /// Blocks this thread until an asynchronous call has finished.
     private static func wait(_ body: @escaping @Sendable () async throws -> Void) throws {
         let done = DispatchSemaphore(value: 0)
         let failure = Guarded<(any Error)?>(nil)

@@ -2,12 +2,12 @@ import Glibc
 import KeychainClient
 import KeychainModel
 
-/// This program as a user's, on the machine of ``SystemRows``: prints a number of nanoseconds a line.
+/// This program run as a user, on the machine of ``SystemRows``: prints nanoseconds, one number per line.
 enum SystemClient {
-    /// What the program is started with.
+    /// The option that selects this mode.
     static let option = "--system-client"
 
-    /// Does what the arguments say, and ends.
+    /// Runs the given command, and exits.
     static func run(_ arguments: [String]) -> Never {
         do {
             switch arguments.first {
@@ -25,13 +25,13 @@ enum SystemClient {
         }
     }
 
-    /// When the daemon's first reply has come.
+    /// Prints the time of the daemon's first reply.
     private static func firstReply() throws {
         _ = try RemoteKeychain(daemon: .none).status()
         print(Stopwatch.now())
     }
 
-    /// Executes a program with the socket that is standard input, as sd_listen_fds(3) has it; tells when.
+    /// Executes a program with standard input as its listening socket, as in sd_listen_fds(3); prints the start time.
     private static func execute(_ command: [String]) throws {
         let nothing = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard nothing >= 0, dup2(0, 3) == 3, dup2(nothing, 0) == 0 else { throw BenchError("errno \(errno)") }
@@ -44,7 +44,7 @@ enum SystemClient {
         throw BenchError("\(command[0]): errno \(errno)")
     }
 
-    /// Looks up items that are there: what 99 of 100 look-ups do not exceed.
+    /// Looks up existing items, and prints the 99th percentile.
     private static func tail(_ arguments: [String]) throws {
         guard let count = Int(arguments[1]), let times = Int(arguments[2]) else {
             throw BenchError("\(arguments)")
@@ -63,10 +63,10 @@ enum SystemClient {
         print(waits.p99)
     }
 
-    /// Asks as much as 16 threads with a connection each can, until it is killed.
+    /// Sends as many requests as 16 threads with a connection each can, until it is killed.
     private static func flood() throws {
         let prompt = PromptFields(origin: PromptOrigin(characterType: "C.UTF-8"), reason: "measure")
-        // There is one.
+        // An item to look up.
         _ = try RemoteKeychain(daemon: .none).add(BenchItem.add(0, prompt: prompt))
         print("flooding")
         fflush(nil)
@@ -76,7 +76,7 @@ enum SystemClient {
         }
     }
 
-    /// Fills both keychains, and looks items up in turns: the system's median, then that of the user's own.
+    /// Fills both keychains, and looks up items alternately; prints the median in system mode, then in per-user mode.
     private static func lookups(_ arguments: [String]) throws {
         let home = arguments[1]
         guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? home : nil }),

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TouchstoneTesting
 
-/// System mode beside the mode of every user's own, on a machine in a mount namespace: the daemons as the shipped unit has
-/// them, the client a process of the user's there (``SystemClient``).
+/// System mode compared to per-user mode, on a machine in a mount namespace: the daemons run as in the shipped unit,
+/// the client as a process of the user (``SystemClient``).
 enum SystemRows {
     private static let alice = SystemModeMachine.Account.alice
     private static let bench = SystemModeMachine.programs + "/touchstone-bench"
@@ -13,24 +13,24 @@ enum SystemRows {
             return table.add(Row("system mode", notMeasured: UnitSandbox.needs))
         }
         let machine = try await Measured(programs, scale)
-        // Names the programs that ask.
+        // Names the requesting programs to the daemons.
         let broker = try await machine.machine.startBroker()
         defer { withExtendedLifetime(broker) {} }
-        // Started on one processor, both daemons and the client stay on it.
+        // Started on one processor, both daemons and the client inherit the affinity.
         try await OneProcessor.with { try await measureLookups(machine, scale, into: &table) }
         try await measureStart(machine, scale, into: &table)
         try await measureFlood(machine, scale, into: &table)
         try await measureMemory(machine, into: &table)
     }
 
-    /// A machine with a person at its boxes.
+    /// A machine with scripted persons at its prompts.
     private struct Measured {
         let machine: SystemModeMachine
         let directory: TemporaryDirectory
         let display: DisplaySocket
-        /// The persons at the boxes of the account and of alice.
+        /// The scripted persons for the account's daemons and for alice's own.
         let persons: [ScriptedPinentry]
-        /// Users beside alice.
+        /// The users besides alice.
         let others: [SystemModeMachine.Account]
 
         init(_ programs: Programs, _ scale: Scale) async throws {
@@ -58,7 +58,7 @@ enum SystemRows {
             )
             let copied = try await machine.run(["/bin/cp", "/proc/\(getpid())/exe", bench], as: .root)
             guard copied.status == 0 else { throw BenchError(copied.output) }
-            // The same settings for a daemon of the user's own.
+            // The same settings for alice's own daemon.
             let home = machine.home(of: alice)
             let own = try await machine.run(
                 ["/bin/sh", "-c", "mkdir -m 700 \(home)/own && cat >\(home)/own/touchstoned.conf"],
@@ -107,7 +107,7 @@ enum SystemRows {
             environment: ["TOUCHSTONE_HOME": measured.home],
             log: measured.directory.appending("own.log")
         )
-        // Else the command would start another one.
+        // Otherwise the command would start another one.
         try await Deadline.wait(for: "the daemon of alice's own") {
             let log = try TextFile.read(measured.directory.appending("own.log"))
             return log.contains(" listening ") ? true : nil
@@ -134,8 +134,8 @@ enum SystemRows {
         own.stop(with: SIGTERM)
     }
 
-    /// The daemon starts while a client waits at its socket, as with systemd; the sandbox is systemd's to make, and is not
-    /// in it.
+    /// Starts the daemon while a client waits at its socket, as under systemd; the sandbox, which systemd sets up, is
+    /// not measured.
     private static func measureStart(_ measured: Measured, _ scale: Scale, into table: inout Table)
         async throws
     {
@@ -148,7 +148,7 @@ enum SystemRows {
                 as: alice,
                 log: log
             )
-            // It has connected when the socket has somebody who waits.
+            // The client has connected once the socket has a pending connection.
             try await Deadline.wait(for: "the client") {
                 var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
                 return unsafe poll(&waiting, 1, 0) == 1 ? true : nil
@@ -180,7 +180,7 @@ enum SystemRows {
         )
     }
 
-    /// How long a user's look-ups take while another user's programs ask as much as they can.
+    /// The duration of a user's look-ups while another user's program floods its daemon.
     private static func measureFlood(_ measured: Measured, _ scale: Scale, into table: inout Table)
         async throws
     {
@@ -217,14 +217,14 @@ enum SystemRows {
         for daemon in daemons { daemon.process.stop(with: SIGTERM) }
     }
 
-    /// What the other users' daemons take, set up and locked.
+    /// The memory of the other users' daemons, set up and locked.
     private static func measureMemory(_ measured: Measured, into table: inout Table) async throws {
         Table.note("setting up keychains of \(measured.others.count) users")
         let first = try await measured.machine.startDaemon(for: alice)
         var daemons: [SystemDaemon] = []
         for user in measured.others {
             daemons.append(try await measured.machine.startDaemon(for: user))
-            // Bob has one.
+            // Bob already has a keychain.
             if user != .bob { try await measured.setUp(user) }
             let locked = try await measured.machine.run([SystemModeMachine.command, "lock"], as: user)
             guard locked.status == 0 else { throw BenchError(locked.output) }

@@ -1,9 +1,9 @@
 import KeychainClient
 import TouchstoneTesting
 
-/// What a TPM takes, through swtpm: beside the same commands over one connection, and beside tpm2-tools.
+/// The duration of TPM operations, through swtpm: compared to the same commands over one connection, and to tpm2-tools.
 enum TPMRows {
-    /// Everybody has a chip of their own, and all work in turns on one processor.
+    /// Each implementation has its own chip, and all work alternately on one processor.
     static func measure(_ scale: Scale, into table: inout Table) async throws {
         try await OneProcessor.with { try await measureInTurns(scale, into: &table) }
     }
@@ -27,7 +27,7 @@ enum TPMRows {
         into table: inout Table
     ) async throws {
         let name = "TPM \(operation.rawValue)"
-        // Sessions that stay are there from the first use on.
+        // Persistent sessions are created at the first use.
         _ = try await driver.time(operation)
         let commands = Figure(Double(try await driver.commandCount(operation)), .count)
         let fewest = Figure(Double(try limit.commandCount(operation)), .count)
@@ -57,7 +57,7 @@ enum TPMRows {
         )
     }
 
-    /// The commands that a daemon with a TPM sends for look-ups of an item that needs no authentication.
+    /// Counts the commands that a daemon with a TPM sends for look-ups of an item that needs no authentication.
     static func measureLookups(_ programs: Programs, _ scale: Scale, into table: inout Table) async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Takes rows, tells of each as it comes, and prints all of them at the end.
+/// Collects rows, reports each as it is added, and formats all of them at the end.
 struct Table {
     private(set) var rows: [Row] = []
 
@@ -10,16 +10,16 @@ struct Table {
         Self.note("  " + row.cells.filter { !$0.isEmpty }.joined(separator: "  "))
     }
 
-    /// Adds a row that could not be measured.
+    /// Adds a row for a measurement that failed.
     mutating func add(_ name: String, failed error: any Error) {
         hasFailures = true
         add(Row(name, notMeasured: "\(error)"))
     }
 
-    /// Whether a row ended in an error.
+    /// Whether a measurement failed.
     private(set) var hasFailures = false
 
-    /// Whether all promises are kept.
+    /// Whether all bounds hold.
     var isWithinBounds: Bool { rows.allSatisfy { $0.isKept != false } }
 
     /// All rows, in columns.
@@ -36,7 +36,7 @@ struct Table {
         .joined(separator: "\n")
     }
 
-    /// Tells what is going on, on standard error.
+    /// Reports progress on standard error.
     static func note(_ text: String) {
         let octets = Array((text + "\n").utf8)
         _ = unsafe write(STDERR_FILENO, octets, octets.count)

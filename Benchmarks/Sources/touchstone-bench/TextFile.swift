@@ -2,6 +2,6 @@ import Foundation
 
 /// Small text files.
 enum TextFile {
-    /// The whole text.
+    /// Reads the whole text.
     static func read(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 }

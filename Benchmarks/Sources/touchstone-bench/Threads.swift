@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Runs something on threads of its own and waits for all of them.
+/// Runs code on dedicated threads and waits for all of them.
 enum Threads {
     /// Runs `body` once on each of `count` threads, which start together.
     ///
     /// - Returns: the time from the common start to the last end.
-    /// - Throws: the first error of any.
+    /// - Throws: the first error of any thread.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws -> Nanoseconds {
         let failure = Mutex<(any Error)?>(nil)
         let shared = Shared(failure: failure)
@@ -41,12 +41,12 @@ enum Threads {
     }
 }
 
-/// A call on a thread of its own, whose end can be waited for.
+/// A call on a dedicated thread, whose end can be awaited.
 final class BackgroundCall: Sendable {
     private let done = DispatchSemaphore(value: 0)
     private let outcome = Mutex<Result<Nanoseconds, any Error>?>(nil)
 
-    /// Starts at once.
+    /// Starts the call at once.
     init(_ body: @escaping @Sendable () throws -> Void) {
         Thread.detachNewThread { [self] in
             let result = Result {
@@ -58,10 +58,10 @@ final class BackgroundCall: Sendable {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the call has returned.
     var hasEnded: Bool { outcome.withLock { $0 != nil } }
 
-    /// Waits for the end.
+    /// Waits until the call has returned.
     ///
     /// - Returns: the moment when the call returned.
     func end() throws -> Nanoseconds {

@@ -1,7 +1,7 @@
 import Glibc
 import TouchstoneTesting
 
-/// tpm2-tools: a program for each step, with the same policies and the same protection of what is secret.
+/// tpm2-tools: one program per step, with the same policies and the same protection of secrets.
 struct ToolsChip: ChipUser {
     private static let place = "/usr/bin"
     private static let authorization = "hex:" + String(repeating: "07", count: 32)
@@ -10,15 +10,15 @@ struct ToolsChip: ChipUser {
     private let chip: SoftwareTPM
     private let directory: TemporaryDirectory
 
-    /// Whether they are installed.
+    /// Whether tpm2-tools is installed.
     static var areInstalled: Bool { unsafe access("\(place)/tpm2_sign", X_OK) == 0 }
 
-    /// Makes the storage primary, a key, and the digests of the policies, which a program would know.
+    /// Creates the storage primary, a key, and the policy digests, which a program would know in advance.
     static func start() async throws -> ToolsChip {
         let tools = ToolsChip(chip: try await SoftwareTPM.start(), directory: try TemporaryDirectory())
         _ = try tools.directory.write(String(repeating: "d", count: 32), to: "digest")
         _ = try tools.directory.write(String(repeating: "s", count: 32), to: "secret")
-        // Eight bytes: no failure yet, and how many are allowed.
+        // Eight bytes: no failure yet, and the maximum number of failures.
         _ = try tools.directory.write("\0\0\0\0\0\0\0\n", to: "count")
         try tools.run(tools.preparation)
         return tools
@@ -74,7 +74,7 @@ struct ToolsChip: ChipUser {
                         "-o",
                         file("out"),
                     ],
-                    // This tool leaves its session loaded, which the others save.
+                    // This tool leaves its session loaded; the others save theirs.
                     flushObjects, ["flushcontext", "-l"],
                 ]
         }
@@ -91,7 +91,7 @@ struct ToolsChip: ChipUser {
         ]
     }
 
-    /// The PIN index, and how often it may fail.
+    /// Defines the PIN index, with its maximum number of failures.
     private var definition: [[String]] {
         [
             [
@@ -154,7 +154,7 @@ struct ToolsChip: ChipUser {
         ]
     }
 
-    /// Loads an object into a file: the chip has room for three, and every tool loads what it needs again.
+    /// Loads an object into a context file: the chip has room for three, and every tool reloads what it needs.
     private func loaded(_ name: String) -> [[String]] {
         [
             [
@@ -166,7 +166,7 @@ struct ToolsChip: ChipUser {
         ]
     }
 
-    /// A salted policy session that encrypts parameters.
+    /// Starts a salted policy session with parameter encryption.
     private func session(_ encryption: String...) -> [[String]] {
         [
             [
@@ -180,7 +180,7 @@ struct ToolsChip: ChipUser {
 
     private var sessionAuthorization: String { "session:\(file("session"))+\(Self.authorization)" }
     private var flushObjects: [String] { ["flushcontext", "-t"] }
-    // Between two tools a session is a saved one.
+    // Between two tools a session is saved, not loaded.
     private var flushSessions: [String] { ["flushcontext", "-s"] }
     private var flushed: [[String]] { [flushObjects, flushSessions] }
 

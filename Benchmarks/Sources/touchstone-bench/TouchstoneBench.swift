@@ -1,12 +1,12 @@
 import Glibc
 import TPMDriver
 
-/// Measures the daemon, the client and the command beside the limit and beside peers, in one run.
+/// Measures the daemon, the client and the command, compared to the limit and to peers, in one run.
 ///
 /// Started by `Scripts/benchmark`; the table goes to standard output.
 @main
 enum TouchstoneBench {
-    /// 0 when every row could be measured and, unless it is a smoke run, every promise is kept.
+    /// Exits with 0 when every row was measured and, unless it is a smoke run, every bound holds.
     static func main() async {
         signal(SIGPIPE, SIG_IGN)
         if CommandLine.arguments.dropFirst().first == SystemClient.option {
@@ -57,7 +57,7 @@ enum TouchstoneBench {
         return table
     }
 
-    /// What peers are compared with.
+    /// Our figures for the comparison with peers.
     private struct Found {
         var lookup: Nanoseconds?
         var list: Nanoseconds?
@@ -102,7 +102,7 @@ enum TouchstoneBench {
         if parts.contains(.changes) {
             table.run("changes") { try ChangeRows.measure(&stages[middle], scale, into: &$0) }
         }
-        // After the changes: the limit's daemon does not start anew, and keeps what it has read.
+        // After the changes: the limit daemon is not restarted, and keeps its caches.
         if parts.contains(.start) {
             await table.run("start and unlock") {
                 try await DaemonRows.measureStart(stages[middle], scale, into: &$0)
@@ -141,7 +141,7 @@ enum TouchstoneBench {
 }
 
 extension Table {
-    /// Measures some rows; an error becomes a row that says so, and the rest goes on.
+    /// Measures some rows; an error becomes a row that reports it, and the run continues.
     fileprivate mutating func run(_ name: String, _ body: (inout Table) throws -> Void) {
         do {
             try body(&self)
@@ -150,7 +150,7 @@ extension Table {
         }
     }
 
-    /// Measures some rows that wait for something.
+    /// Measures some rows asynchronously.
     fileprivate mutating func run(_ name: String, _ body: (inout Table) async throws -> Void) async {
         do {
             try await body(&self)

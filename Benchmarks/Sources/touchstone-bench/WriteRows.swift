@@ -2,10 +2,10 @@ import Glibc
 import KeychainClient
 import TouchstoneTesting
 
-/// What an add costs the disk: bytes written, and flushes.
+/// The disk cost of an add: bytes written, and flushes.
 enum WriteRows {
-    /// Bytes per add, as proc(5) counts them in `/proc/PID/io`: those that dirtied pages bound for the disk, and those
-    /// handed to write(2).
+    /// Bytes per add, as counted in `/proc/PID/io` (proc(5)): those that dirtied pages to be written to the disk, and
+    /// those passed to write(2).
     static func measureOctets(_ stage: inout Stage, _ scale: Scale, into table: inout Table) throws {
         let name = "bytes written per add, \(stage.count) items"
         let daemon = try stage.keychain.daemonProcess()
@@ -13,7 +13,7 @@ enum WriteRows {
             return table.add(Row(name, notMeasured: "/proc/\(daemon)/io is for root only"))
         }
         let keychain = stage.keychain.connect()
-        // Enough that the write-ahead log is written back in between, as it is in the long run.
+        // Enough for checkpoints of the write-ahead log in between, as in the long run.
         let count = scale.changes * 5
         for number in stage.fresh(count) {
             _ = try keychain.add(BenchItem.add(number, prompt: stage.keychain.prompt))
@@ -35,7 +35,7 @@ enum WriteRows {
         )
     }
 
-    /// Flushes per add of one client, and looks at files, counted by strace, on a daemon of its own.
+    /// Flushes and file status calls per add of one client, counted by strace on a separate daemon.
     static func measureFlushes(_ programs: Programs, _ scale: Scale, into table: inout Table) async throws {
         let name = "flushes per add, one client"
         let strace = "/usr/bin/strace"
@@ -54,7 +54,7 @@ enum WriteRows {
         )
         let client = keychain.connect()
         try client.setUp(keychain.prompt)
-        // The first add makes the write-ahead log.
+        // The first add creates the write-ahead log.
         _ = try client.add(BenchItem.add(0, prompt: keychain.prompt))
         let before = try calls(in: trace)
         let count = scale.changes / 2
@@ -63,7 +63,7 @@ enum WriteRows {
         try await keychain.stop()
         func perAdd(_ number: Int) -> Figure { Figure(Double(number) / Double(count), .count) }
         table.add(Row(name, ours: perAdd(after.flushes - before.flushes), atMost: Figure(1, .count)))
-        // Now and then the log is made longer.
+        // The log is extended now and then.
         let looks = perAdd(after.looks - before.looks)
         table.add(Row("looks at a file's state per add", ours: looks, atMost: Figure(0.25, .count)))
         let callerLooks = perAdd(after.callerLooks - before.callerLooks)
@@ -74,14 +74,14 @@ enum WriteRows {
 
     private struct Calls {
         var flushes = 0
-        /// stat(2) and its kin.
+        /// Calls of stat(2) and its variants.
         var looks = 0
-        /// The same on `/proc/PID/exe` of the client, which is not among ``looks``: who asks is looked at with each
-        /// request.
+        /// The same calls on the client's `/proc/PID/exe`, which are not counted in ``looks``: the daemon identifies
+        /// the caller with each request.
         var callerLooks = 0
     }
 
-    /// How often files were flushed, and how often stat(2) or its kin were called.
+    /// Counts flushes, and calls of stat(2) and its variants.
     private static func calls(in trace: String) throws -> Calls {
         var calls = Calls()
         for line in try TextFile.read(trace).split(separator: "\n") where !line.contains("resumed") {

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// compiler-rt, lib/fuzzer/FuzzerInterface.h. The archive is linked by Scripts/fuzz, which knows the toolchain.
+// compiler-rt, lib/fuzzer/FuzzerInterface.h. Scripts/fuzz, which knows the toolchain, links the archive.
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*callback)(const uint8_t *data, size_t size));
 
 #endif

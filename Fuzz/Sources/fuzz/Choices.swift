@@ -1,4 +1,4 @@
-/// An input read as a row of choices: whatever the bytes, there is always a next choice.
+/// Reads an input as a sequence of choices, which never ends, whatever the bytes.
 struct Choices {
     private let octets: [UInt8]
     private var position = 0
@@ -7,7 +7,7 @@ struct Choices {
 
     var isAtEnd: Bool { position >= octets.count }
 
-    /// The next byte; 0 once there are none left.
+    /// The next byte; 0 at the end of the input.
     mutating func octet() -> UInt8 {
         guard !isAtEnd else { return 0 }
         defer { position += 1 }
@@ -19,7 +19,7 @@ struct Choices {
         (0..<8).reduce(0) { number, _ in number << 8 | UInt64(octet()) }
     }
 
-    /// As many bytes as the next one says, or what is left of them.
+    /// A string of bytes with its length in the next byte, or shorter at the end of the input.
     mutating func octetString() -> [UInt8] {
         let count = Int(octet())
         let end = min(position + count, octets.count)
@@ -27,20 +27,20 @@ struct Choices {
         return position < end ? Array(octets[position..<end]) : []
     }
 
-    /// All bytes that are left.
+    /// All remaining bytes.
     mutating func rest() -> [UInt8] {
         defer { position = octets.count }
         return Array(octets.dropFirst(position))
     }
 
-    /// Text, with what is not UTF-8 replaced.
+    /// Text, with invalid UTF-8 replaced.
     mutating func text() -> String { String(decoding: octetString(), as: UTF8.self) }
 
-    /// One of `elements`, which are not empty.
+    /// One of `elements`, which must not be empty.
     mutating func element<T>(of elements: [T]) -> T { elements[Int(octet()) % elements.count] }
 }
 
-/// Writes a seed that ``Choices`` reads as intended.
+/// Writes a seed for ``Choices``.
 struct ChoiceWriter {
     private(set) var octets: [UInt8] = []
 
@@ -50,14 +50,14 @@ struct ChoiceWriter {
         octets += (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
     }
 
-    /// The first 255 bytes.
+    /// Writes a string, truncated to 255 bytes.
     mutating func write(_ string: [UInt8]) {
         let string = string.prefix(255)
         octets.append(UInt8(string.count))
         octets += string
     }
 
-    /// What ``Choices/rest()`` reads; the last thing to write.
+    /// Writes the bytes for ``Choices/rest()``; must be last.
     mutating func write(rest: [UInt8]) { octets += rest }
 
     mutating func write(_ text: String) { write(Array(text.utf8)) }

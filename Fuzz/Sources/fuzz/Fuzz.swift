@@ -4,7 +4,7 @@ import Glibc
 /// Fuzzes one target with libFuzzer, or writes the seeds.
 @main
 enum Fuzz {
-    /// Chosen once by the first argument; libFuzzer's callback cannot carry anything.
+    /// Set once by the first argument; libFuzzer's callback has no context parameter.
     private static let target = CommandLine.arguments.dropFirst().first.flatMap(FuzzTargets.named)
 
     static func main() throws {
@@ -22,7 +22,7 @@ enum Fuzz {
         }
     }
 
-    /// libFuzzer keeps the arguments for as long as the process lives.
+    /// Runs libFuzzer, which keeps the arguments as long as the process lives.
     private static func runDriver(_ arguments: [String]) -> Never {
         var count = CInt(arguments.count)
         let values = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(

@@ -2,13 +2,13 @@ import CBOR
 import KeychainModel
 import SecretMemory
 
-/// One thing that takes bytes from outside.
+/// A parser of external input.
 protocol FuzzTarget: Sendable {
     /// The name on the command line and of the directories of seeds and fail cases.
     static var name: String { get }
-    /// Takes one input; anything but returning is a finding.
+    /// Processes one input; anything but returning is a finding.
     static func run(_ input: Span<UInt8>)
-    /// Inputs to start from, the same each time.
+    /// Initial inputs, deterministic.
     static func seeds() -> [[UInt8]]
 }
 
@@ -34,18 +34,18 @@ extension Span<UInt8> {
     /// A copy.
     var array: [UInt8] { unsafe withUnsafeBytes { unsafe [UInt8]($0) } }
 
-    /// As text, with what is not UTF-8 replaced.
+    /// The bytes as text, with invalid UTF-8 replaced.
     var text: String { unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }
 }
 
-/// What is written by `write`, as CBOR.
+/// The CBOR that `write` writes.
 func cbor(_ write: (inout CBORWriter<[UInt8]>) -> Void) -> [UInt8] {
     var writer = CBORWriter([UInt8]())
     write(&writer)
     return writer.finish()
 }
 
-/// What a body is on the wire.
+/// A body as encoded on the wire.
 func wire<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> [UInt8] {
     var writer = WireWriter(SecretBuffer())
     body.encode(to: &writer)
@@ -57,7 +57,7 @@ func octets(_ count: Int, from first: UInt8 = 1) -> [UInt8] {
     (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
 }
 
-/// Variants of a good input that each lack something: ends cut off, bytes flipped.
+/// Variants of a valid input, each with a defect: truncated ends, flipped bytes.
 func damaged(_ whole: [UInt8], most: Int = 4) -> [[UInt8]] {
     guard whole.count > 1 else { return [] }
     return (1...most).map { number in

@@ -3,7 +3,7 @@ import KeychainClient
 import KeychainModel
 import Security
 
-/// Apple's functions where there is no daemon to ask: every call fails with `errSecNotAvailable`.
+/// Apple's functions without a daemon: every call fails with `errSecNotAvailable`.
 enum NoDaemon {
     private static let keychain: RemoteKeychain = {
         let home = FileManager.default.temporaryDirectory.appending(path: "no-home").path
@@ -13,7 +13,7 @@ enum NoDaemon {
         return RemoteKeychain(layout: layout, daemon: .none)
     }()
 
-    /// Runs `body` there.
+    /// Runs `body` without a daemon.
     static func run(_ body: () -> Void) {
         KeychainConnection.$current.withValue(keychain) {
             KeychainConnection.$promptOrigin.withValue(PromptOrigin(terminal: nil), operation: body)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The seeds on disk: a directory for each target, a file `seed-NNN` for each input.
+/// The seeds on disk: a directory for each target, and a file `seed-NNN` for each input.
 enum SeedFiles {
-    /// Writes the seeds of all targets anew; other files stay.
+    /// Rewrites the seeds of all targets; other files stay.
     static func write(to directory: String) throws {
         for target in FuzzTargets.all {
             let place = URL(filePath: directory).appending(path: target.name)

@@ -1,13 +1,13 @@
 import Glibc
 import KeychainModel
 
-/// A stream socket on which an input has arrived and its sender has finished.
+/// A stream socket that received an input from a sender that has finished.
 struct SocketInput: ~Copyable {
     /// The receiving end.
     let receiver: CInt
     private let sender: CInt
 
-    /// Sends `octets`, which fit into the socket's own buffer.
+    /// Sends `octets`, which must fit into the socket's buffer.
     init(_ octets: [UInt8]) {
         var pair: [CInt] = [-1, -1]
         let made = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
@@ -23,7 +23,7 @@ struct SocketInput: ~Copyable {
         shutdown(sender, CInt(SHUT_WR))
     }
 
-    /// The receiving end for one that closes it by itself.
+    /// A duplicate of the receiving end, for a reader that closes it.
     func takeReceiver() -> CInt { fcntl(receiver, F_DUPFD_CLOEXEC, 0) }
 
     deinit {
@@ -33,7 +33,7 @@ struct SocketInput: ~Copyable {
 }
 
 extension ReceivedMessage {
-    /// The message that `octets` are once they have come through a socket; nil for none.
+    /// Receives `octets` as a message through a socket; nil if they are not one.
     static func arriving(_ octets: Span<UInt8>) -> ReceivedMessage? {
         let count = UInt32(octets.count)
         let header = (0..<4).map { UInt8(truncatingIfNeeded: count >> (24 - 8 * UInt32($0))) }

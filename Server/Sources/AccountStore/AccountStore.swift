@@ -6,6 +6,7 @@
 /// record; a thrown error means that nothing was done.
 ///
 /// A login takes two operations: opening the ceremony, then consuming it and completing the login.
+/// ```swift
 /// try await store.openCeremony(ceremony, limits: [], now: now)
 /// // … the client signs …
 /// let login = try await store.completeLogin(by: ceremony.id, presenting: id, now: now) { taken throws(Refusal) in

@@ -253,7 +253,7 @@ final class GroupCommitter: Sendable {
         case done
         /// It failed and left no changes.
         case failed(StoreError)
-        /// By itself, and what it wrote can only be taken back with all.
+        /// It failed, and its changes can only be rolled back with all others.
         case failedHalfDone
     }
 

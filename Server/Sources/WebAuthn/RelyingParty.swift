@@ -1,44 +1,44 @@
 public import WebAuthnModel
 
-/// Who verifies: what a ceremony's answer is compared with.
+/// A relying party, which verifies the responses of ceremonies.
 ///
-/// Holds settings only, and neither challenges nor credentials: both belong to the server's store. All it does is
-/// computing, so that any server can use it.
+/// It contains settings only, neither challenges nor credentials: both belong to the server's store. Its methods only
+/// compute, so that any server can use it.
 public struct RelyingParty: Sendable {
     /// The RP ID: a domain name (WebAuthn Level 3, section 5.1.2).
     public var id: String
-    /// Origins that are accepted, compared byte for byte: `https://example.org`, `android:apk-key-hash:…`,
+    /// Accepted origins, compared byte for byte: `https://example.org`, `android:apk-key-hash:…`,
     /// `linux:app-id:org.example.app`.
     public var origins: [String]
-    /// Pages in whose frames the relying party may be used; empty: in none, and a ceremony from a frame is refused.
+    /// Origins of pages in whose frames it may be used; empty: none, and a ceremony in a frame is refused.
     public var topOrigins: [String]
-    /// The algorithms that a credential may have, the preferred one first.
+    /// The accepted algorithms of a credential, in order of preference.
     public var algorithms: [COSEAlgorithm]
-    /// What an attestation has to show.
+    /// The requirements for attestations.
     public var attestation: AttestationPolicy
-    /// Rules of its own for new credentials, each with its reason; none by default.
+    /// Additional rules for new credentials, each with its reason; none by default.
     public var rules: [any RegistrationRule]
-    /// What happens where a known credential changes whether it may be backed up.
+    /// How to handle a change of a known credential's backup eligibility.
     public var backupEligibilityChange: BackupEligibilityChange
 
-    /// What happens where a known credential changes whether it may be backed up.
+    /// How to handle a change of a known credential's backup eligibility.
     public enum BackupEligibilityChange: Sendable {
         /// Refused.
         case refused
-        /// Accepted and reported, except where a chip vouched for the key: some synchronised credentials do change.
+        /// Accepted and reported, unless a chip attested the key: some synchronised credentials do change.
         case acceptedWithoutAttestation
     }
 
-    /// Describes a relying party.
+    /// Creates a relying party.
     ///
     /// - Parameters:
     ///   - id: the RP ID, a domain name.
     ///   - origins: accepted origins, compared byte for byte.
-    ///   - topOrigins: pages in whose frames it may be used.
-    ///   - algorithms: what a credential may sign with, the preferred one first.
-    ///   - attestation: what an attestation has to show.
-    ///   - rules: rules of its own for new credentials.
-    ///   - backupEligibilityChange: what happens where a known credential changes whether it may be backed up.
+    ///   - topOrigins: origins of pages in whose frames it may be used.
+    ///   - algorithms: the accepted algorithms of a credential, in order of preference.
+    ///   - attestation: the requirements for attestations.
+    ///   - rules: additional rules for new credentials.
+    ///   - backupEligibilityChange: how to handle a change of a known credential's backup eligibility.
     public init(
         id: String,
         origins: [String],
@@ -58,12 +58,12 @@ public struct RelyingParty: Sendable {
     }
 }
 
-/// Whether somebody has to be verified (WebAuthn Level 3, section 5.8.6).
+/// The requirement of user verification (WebAuthn Level 3, section 5.8.6).
 public enum UserVerificationRequirement: String, Sendable {
-    /// The ceremony fails without.
+    /// The ceremony fails without it.
     case required
-    /// Wanted where it is possible.
+    /// Verify the user if possible.
     case preferred
-    /// Not wanted.
+    /// Do not verify the user.
     case discouraged
 }

@@ -4,7 +4,7 @@ internal import Foundation
 internal import WebAuthnModel
 internal import X509
 
-/// A public key that verifies signatures, of a credential or of a certificate.
+/// A public key for verifying signatures, of a credential or a certificate.
 enum SignatureKey {
     case p256(P256.Signing.PublicKey)
     case p384(P384.Signing.PublicKey)
@@ -12,11 +12,11 @@ enum SignatureKey {
     case ed25519(Curve25519.Signing.PublicKey)
     case rsa(_RSA.Signing.PublicKey)
 
-    /// The longest RSA modulus that is used, in bytes: verifying with a longer one takes long.
+    /// The maximum length of an RSA modulus, in bytes: verifying with a longer one is slow.
     private static let mostModulusBytes = 512
 
-    /// Takes a credential's key; nil when it is no point of its curve, or an RSA key shorter than 2048 bits or longer
-    /// than 4096.
+    /// Creates a key from a credential's key; nil when it is not a point of its curve, or an RSA key shorter than 2048
+    /// bits or longer than 4096.
     init?(_ key: COSEKey) {
         do {
             switch key {
@@ -34,7 +34,7 @@ enum SignatureKey {
         }
     }
 
-    /// Takes a certificate's key; nil when it is of a kind that is not used here.
+    /// Creates a key from a certificate's key; nil for an unsupported kind.
     init?(_ key: Certificate.PublicKey) {
         if let key = P256.Signing.PublicKey(key) {
             self = .p256(key)
@@ -51,7 +51,8 @@ enum SignatureKey {
         }
     }
 
-    /// Whether `signature` is one over `message` by this key with `algorithm`; false too when they do not go together.
+    /// Whether `signature` is valid for `message` with this key and `algorithm`; also false if key and algorithm do not
+    /// match.
     func isValid(_ signature: [UInt8], for message: [UInt8], algorithm: COSEAlgorithm) -> Bool {
         switch (self, algorithm) {
         case (.p256(let key), .es256):

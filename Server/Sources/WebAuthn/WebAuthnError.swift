@@ -1,59 +1,59 @@
-/// Why a ceremony is refused: what to act on, where the specification wants it, and a cause for the log.
+/// Why a ceremony is refused: the reason, the step of the specification, and a cause for the log.
 ///
-/// Towards a client all failed checks of a login are one answer; reason and cause are for the audit record.
+/// Clients get the same response for all failed checks of a login; reason and cause are for the audit record.
 public struct WebAuthnError: Error, Sendable, CustomStringConvertible {
-    /// What did not hold.
+    /// The failed check.
     public let reason: Reason
     /// The step of the ceremony, such as `7.2 step 12` (WebAuthn Level 3), or the section of an attestation format.
     public let step: String
-    /// What was met; holds no secret.
+    /// The observed data; contains no secrets.
     public let cause: String
 
-    /// What did not hold.
+    /// The failed check.
     public enum Reason: String, Sendable, CaseIterable {
         /// The response is not of the form of section 5.1, or a member is missing or malformed.
         case malformedResponse
-        /// `clientDataJSON` cannot be read.
+        /// `clientDataJSON` cannot be parsed.
         case malformedClientData
-        /// The client data are of another ceremony.
+        /// The client data belong to another type of ceremony.
         case wrongType
         /// The challenge is not the one of this ceremony.
         case wrongChallenge
-        /// An origin that is not the relying party's.
+        /// The origin is not one of the relying party's.
         case wrongOrigin
-        /// The call came from a frame of another origin, and that is not allowed.
+        /// The call came from a frame of another origin, which is not allowed.
         case crossOriginRefused
-        /// The authenticator data cannot be read.
+        /// The authenticator data cannot be parsed.
         case malformedAuthenticatorData
-        /// The authenticator answered for another relying party.
+        /// The authenticator data are for another relying party.
         case wrongRPID
-        /// Nobody was there (flag UP).
+        /// User presence was not tested (flag UP).
         case userNotPresent
-        /// Nobody was verified (flag UV).
+        /// The user was not verified (flag UV).
         case userNotVerified
-        /// A credential says that it is backed up and may not be.
+        /// A credential is marked as backed up but not as eligible for backup.
         case impossibleBackupState
-        /// The credential's algorithm is not among those that were asked for, or not known here.
+        /// The credential's algorithm was not requested, or is not supported.
         case unsupportedAlgorithm
-        /// The credential's public key cannot be read, or is no point of its curve.
+        /// The credential's public key cannot be parsed, or is not a point of its curve.
         case malformedPublicKey
-        /// The attestation object or its statement cannot be read.
+        /// The attestation object or its statement cannot be parsed.
         case malformedAttestation
-        /// A format of attestation that is not known here.
+        /// The attestation format is not supported.
         case unsupportedFormat
         /// The attestation statement does not prove what it claims.
         case invalidAttestation
-        /// The attestation is valid, and leads to nobody who is trusted.
+        /// The attestation is valid, but does not chain to a trust anchor.
         case untrustedAttestation
-        /// A rule of the relying party's own.
+        /// A rule of the relying party refused the credential.
         case refusedByRule
-        /// The credential is none of those that were asked for, or of another user.
+        /// The credential is not an allowed one, or belongs to another user.
         case credentialNotAllowed
-        /// The signature is not of the credential's key.
+        /// The signature was not made by the credential's key.
         case invalidSignature
         /// The counter did not grow: there may be two copies of the key.
         case signCountNotGrown
-        /// The credential changed whether it may be backed up.
+        /// The credential's backup eligibility changed.
         case backupEligibilityChanged
     }
 

@@ -4,7 +4,8 @@ import PostgreSQLStore
 import SQLiteStore
 import Synchronization
 
-/// Complete logins (a ceremony opened, then consumed and the login completed) and refreshes, without HTTP and without a signature.
+/// Measures complete logins (opening a ceremony, consuming it, completing the login) and refreshes, without HTTP and
+/// signatures.
 ///
 /// `store-bench sqlite PATH full|normal CLIENTS SECONDS ACCOUNTS`, or `store-bench postgresql CONNINFO CONNECTIONS …`.
 @main
@@ -113,7 +114,7 @@ struct People {
     }
 }
 
-/// One kind of work, done by many at a time.
+/// One kind of work, done by many clients concurrently.
 struct Work {
     enum Kind: String, CaseIterable { case login, refresh }
 

@@ -1,7 +1,7 @@
 internal import Logging
 
-/// Makes text of metadata when something is logged, and not when it is set: the framework sets some for each request, and
-/// next to no request logs anything.
+/// Formats metadata when a message is logged, not when it is set: the framework sets metadata for each request, but
+/// hardly any request logs a message.
 struct LateMetadata: LogHandler {
     private var handler: StreamLogHandler
     var metadata: Logger.Metadata = [:]

@@ -7,7 +7,7 @@ internal import ServiceLifecycle
 internal import TouchstoneServer
 internal import UnixSignals
 
-/// `touchstone-server serve`: what it does by default.
+/// `touchstone-server serve`: the default command.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Serve until SIGTERM or SIGINT.")
 
@@ -15,10 +15,10 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.read()
-        // As many threads as the process may use processors, and not as the machine has.
+        // One thread per processor that the process may use, not per processor of the machine.
         NIOSingletons.groupLoopCountSuggestion = Processors.count
-        // Tasks run where their connection is read and written: without it each request changes threads twice more, which
-        // is a third of its cost. Where it is not possible nothing else changes.
+        // Tasks run on the event loop of their connection: otherwise each request changes threads twice more, a third
+        // of its cost. Where this is not possible, nothing else changes.
         NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         LoggingSystem.bootstrap { LateMetadata(StreamLogHandler.standardError(label: $0)) }
         var logger = Logger(label: "touchstone-server")
@@ -49,7 +49,7 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// On standard output, not in the log: it opens the server for whoever reads it first.
+    /// Printed on standard output, not in the log: it gives administrator access to its first reader.
     private static func printOffer(_ token: String, _ configuration: ServerConfiguration) {
         let address = "http://\(configuration.adminListen.host):\(configuration.adminListen.port)"
         let text = """

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import TouchstoneServer
 
-/// `touchstone-server`: serves, checks its configuration, brings its database up to date.
+/// `touchstone-server`: serves, checks its configuration, migrates its database.
 @main
 struct TouchstoneServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,7 +49,7 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
     )
 }
 
-/// What all commands take.
+/// The options of all commands.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -60,7 +60,7 @@ struct ConfigurationOptions: ParsableArguments {
     )
     var config: String?
 
-    /// - Throws: `ExitCode`, after it said why.
+    /// - Throws: `ExitCode`, after reporting the fault.
     func read() throws -> ServerConfiguration {
         try Failure.reported {
             try ServerConfiguration.read(file: config, environment: ProcessInfo.processInfo.environment)
@@ -68,14 +68,14 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// How the program ends when it cannot go on.
+/// How the program exits after a fault.
 enum Failure {
     /// EX_CONFIG of sysexits.h.
     static let configuration = ExitCode(78)
     /// EX_UNAVAILABLE of sysexits.h.
     static let unavailable = ExitCode(69)
 
-    /// Says what is wrong on standard error.
+    /// Reports an error on standard error.
     ///
     /// - Returns: the exit status.
     static func report(_ error: any Error) -> ExitCode {
@@ -87,7 +87,7 @@ enum Failure {
         }
     }
 
-    /// Runs `body`, and says what it throws.
+    /// Runs `body`, and reports its errors.
     static func reported<Value>(_ body: () throws -> Value) throws -> Value {
         do { return try body() } catch { throw report(error) }
     }

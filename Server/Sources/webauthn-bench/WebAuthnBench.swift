@@ -2,12 +2,12 @@ internal import Crypto
 internal import WebAuthn
 internal import WebAuthnModel
 
-/// Measures how many logins a core verifies, beside the signature alone: `Scripts/benchmark-server`.
+/// Measures how many logins a core verifies, compared to the signature alone: `Scripts/benchmark-server`.
 @main
 struct WebAuthnBench {
     private static let challenge = [UInt8](repeating: 9, count: 32)
 
-    /// A login as it comes over HTTP, and what a server knows of it.
+    /// A login as received over HTTP, and the server's data for it.
     private struct Login {
         let json: [UInt8]
         let record: CredentialRecord
@@ -79,7 +79,7 @@ struct WebAuthnBench {
                 throw WebAuthnBenchFailure()
             }
         }
-        // In turns, so that both meet the same machine.
+        // Alternating, so that both are measured under the same conditions.
         var ours: [Double] = []
         var limit: [Double] = []
         for _ in 0..<15 {
@@ -92,7 +92,7 @@ struct WebAuthnBench {
         if our / bareRate < 0.8 { throw WebAuthnBenchFailure() }
     }
 
-    /// How often a second `body` runs, over a tenth of one.
+    /// How many times per second `body` runs, measured over a tenth of a second.
     private static func rate(_ body: () throws -> Void) rethrows -> Double {
         let clock = ContinuousClock()
         let start = clock.now

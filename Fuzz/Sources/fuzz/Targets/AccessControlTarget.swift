@@ -1,7 +1,7 @@
 import CBOR
 import KeychainModel
 
-/// The encoded access control that is bound into items.
+/// The encoded access control that items are bound to.
 enum AccessControlTarget: FuzzTarget {
     static let name = "access-control"
 

@@ -6,7 +6,7 @@ enum AccessGroupTarget: FuzzTarget {
     static let name = "access-groups"
 
     static func run(_ input: Span<UInt8>) {
-        // The file's reader refuses before what is not UTF-8.
+        // The file's reader rejects invalid UTF-8 first.
         guard let text = String(validating: input.array, as: UTF8.self) else { return }
         var manifest = AccessGroupManifest()
         do throws(AccessGroupManifest.Fault) {

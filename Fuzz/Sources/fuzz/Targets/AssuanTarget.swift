@@ -4,7 +4,7 @@ import SecretMemory
 
 @testable import PinentryDriver
 
-/// What a pinentry program says: single lines, escaped data, and a whole conversation on a socket.
+/// A pinentry program's output: single lines, escaped data, and a whole conversation on a socket.
 enum AssuanTarget: FuzzTarget {
     static let name = "assuan"
 

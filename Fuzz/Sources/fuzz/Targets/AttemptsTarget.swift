@@ -5,13 +5,13 @@ import Primitives
 
 @testable import KeychainEngine
 
-/// The two slots of the file of failed attempts, read as the daemon does after a start.
+/// The two slots of the file of failed attempts, read as after a daemon's start.
 ///
-/// The input is a byte that says what is right about the slots, then their contents, half and half.
+/// The input is a byte that says which parts of the slots are valid, then their contents, half each.
 enum AttemptsTarget: FuzzTarget {
     static let name = "attempts"
 
-    /// The layout of `AttemptFile`, which keeps it to itself.
+    /// The layout of `AttemptFile`, where it is private.
     private enum Slot {
         static let distance = 4096
         static let contentByteCount = 512 - KeyedDigest.byteCount
@@ -28,7 +28,7 @@ enum AttemptsTarget: FuzzTarget {
             slots: [Array(rest[..<half]), Array(rest[half...])],
             validCodes: [flags & 1 == 0, flags & 2 == 0]
         )
-        // As after a start: nothing is remembered of another file.
+        // As after a start: no state of another file is remembered.
         let attempts = store.attempts()
         do throws(KeychainError) {
             let record = try attempts.load()
@@ -40,7 +40,7 @@ enum AttemptsTarget: FuzzTarget {
         }
     }
 
-    /// A directory of its own below `TMPDIR`, which `Scripts/fuzz` makes and removes.
+    /// A private directory below `TMPDIR`, which `Scripts/fuzz` creates and removes.
     private final class Store: Sendable {
         private let directory: StoreDirectory
         private let key: Key
@@ -65,7 +65,8 @@ enum AttemptsTarget: FuzzTarget {
         }
 
         func write(slots: [[UInt8]], validCodes: [Bool]) {
-            // Opened each time: a save after the last number of all takes the file for an older one, and makes it anew.
+            // Opened each time: a save after the highest possible number takes the file for an older one, and replaces
+            // it.
             guard let file = try? directory.openFile(StoreFile.attempts.rawValue, O_RDWR) else {
                 fatalError("no file of attempts")
             }

@@ -3,7 +3,7 @@ import Foundation
 import KeychainModel
 import WebAuthnModel
 
-/// An attestation as a server would get it: its encoding and its JSON.
+/// An attestation as a server receives it: its encoding and its JSON.
 enum AttestationTarget: FuzzTarget {
     static let name = "attestation"
 
@@ -55,7 +55,7 @@ enum AttestationTarget: FuzzTarget {
         require(steps == evidence.certification.policy, "the policy, too")
     }
 
-    /// The bytes of base64url without padding.
+    /// Decodes base64url without padding.
     private static func octets(_ value: Any?) -> [UInt8] {
         guard let text = value as? String else { fatalError("broken promise: bytes are text") }
         let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
@@ -77,8 +77,8 @@ enum AttestationTarget: FuzzTarget {
 }
 
 extension Example {
-    /// Of software, of a chip that nobody vouches for, of one that somebody does, and with more parts than are
-    /// read.
+    /// Attestations of software, of a chip without a certificate, of one with a certificate, and with more parts than
+    /// the reader accepts.
     static let attestations: [Attestation] =
         [Attestation(publicKey: [4] + octets(64), evidence: nil)]
         + [0, 1, 17].map { count in

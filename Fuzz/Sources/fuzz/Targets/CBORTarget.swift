@@ -1,6 +1,7 @@
 import CBOR
 
-/// Both readers: what the strict one takes it took whole, and what the other takes the strict one takes once written.
+/// Both readers: the strict one must consume all of what it accepts, and accept what the other one read once it is
+/// rewritten.
 enum CBORTarget: FuzzTarget {
     static let name = "cbor"
 
@@ -49,7 +50,7 @@ enum CBORTarget: FuzzTarget {
             let again = try CBORValue(decoding: encoded, limits: limits)
             require(again.encoded() == encoded, "what was written reads back")
         } catch {
-            // The one thing that the well-formed reader does not look at.
+            // The only rule that the well-formedness reader does not check.
             require(error.code == .duplicateKey, "what was written is deterministic, not \(error)")
         }
     }

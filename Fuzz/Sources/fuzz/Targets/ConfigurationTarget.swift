@@ -1,11 +1,11 @@
 @testable import DaemonConfiguration
 
-/// The daemon's file of settings.
+/// The daemon's settings file.
 enum ConfigurationTarget: FuzzTarget {
     static let name = "configuration"
 
     static func run(_ input: Span<UInt8>) {
-        // The file's reader refuses before what is not UTF-8.
+        // The file's reader rejects invalid UTF-8 first.
         guard let text = String(validating: input.array, as: UTF8.self) else { return }
         do throws(Setting.Fault) {
             let lines = try Setting.all(in: text)

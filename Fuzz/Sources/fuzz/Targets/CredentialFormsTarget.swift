@@ -1,9 +1,9 @@
 import CBOR
 import WebAuthnModel
 
-/// What a relying party takes from a client: JSON, client data, authenticator data, public keys.
+/// A relying party's input from clients: JSON, client data, authenticator data, public keys.
 ///
-/// The first byte chooses.
+/// The first byte selects the form.
 enum CredentialFormsTarget: FuzzTarget {
     static let name = "credential-forms"
 
@@ -14,7 +14,7 @@ enum CredentialFormsTarget: FuzzTarget {
         switch first {
         case UInt8(ascii: "d"):
             guard let data = try? AuthenticatorData(parsing: rest) else { return }
-            // The reserved bits survive nowhere; all else does.
+            // The reserved bits are not preserved; everything else is.
             if data.flags.isSubset(of: [
                 .userPresent, .userVerified, .backupEligible, .backupState, .attestedCredentialData,
                 .extensionData,

@@ -2,7 +2,7 @@ import KeychainModel
 
 @testable import FingerprintDriver
 
-/// What comes over the bus from fprintd: error names, signals, and their order during one verification.
+/// Input from fprintd over the bus: error names, signals, and their order during a verification.
 enum FprintTarget: FuzzTarget {
     static let name = "fprint"
 

@@ -155,7 +155,7 @@ private struct Message {
     }
 }
 
-/// Values that several targets' seeds hold.
+/// Values shared by the seeds of several targets.
 enum Example {
     static let attributes: ItemAttributes = [
         .account: .string("alice"), .service: .string("b\u{E4}r"), .generic: .data(octets(3)),

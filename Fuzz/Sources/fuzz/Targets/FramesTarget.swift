@@ -4,7 +4,7 @@ import SecretMemory
 
 @testable import KeychainServer
 
-/// What a client sends: the input as a stream of frames, and as one message.
+/// Input from a client: as a stream of frames, and as one message.
 enum FramesTarget: FuzzTarget {
     static let name = "frames"
 
@@ -42,7 +42,7 @@ enum FramesTarget: FuzzTarget {
         }
     }
 
-    /// The request as a client would send it.
+    /// The request as a client would encode it.
     private static func written(
         _ id: UInt64,
         _ request: consuming Request

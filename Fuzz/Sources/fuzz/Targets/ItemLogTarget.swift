@@ -2,9 +2,9 @@ import CItemFiles
 
 @testable import KeychainEngine
 
-/// The write-ahead log of the items, as the daemon reads it before SQLite does.
+/// The items' write-ahead log, which the daemon reads before SQLite does.
 ///
-/// The input is the log, with SQLite's smallest pages.
+/// The input is the log, with SQLite's smallest page size.
 enum ItemLogTarget: FuzzTarget {
     static let name = "item-log"
     private static let pageByteCount = 512
@@ -27,7 +27,7 @@ enum ItemLogTarget: FuzzTarget {
             header[17] ^= 1
             var twice = flipped
             twice[whole.count - 300] ^= 1
-            // Another log's frames behind it, as where it was begun anew.
+            // Followed by frames of an older log, as after a restart of the log.
             let begunAnew = whole + log(frames: count + 2, salt: 40).dropFirst(whole.count)
             return [
                 whole, flipped, header, twice, begunAnew, Array(whole.dropLast(200)),
@@ -36,7 +36,7 @@ enum ItemLogTarget: FuzzTarget {
         }
     }
 
-    /// The log with what is written behind a flush (`item_files.c`).
+    /// The log with the mark that follows a flush (`item_files.c`).
     private static func marked(_ log: [UInt8]) -> [UInt8] {
         func number(_ number: UInt64) -> [UInt8] {
             (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
@@ -47,7 +47,7 @@ enum ItemLogTarget: FuzzTarget {
         return log + mark
     }
 
-    /// A log of so many frames, each of which is a commit; a damaged one that was put right.
+    /// A log with this many frames, each of them a commit, and with correct checksums.
     private static func log(frames: Int, salt: UInt8 = 1) -> [UInt8] {
         func number(_ number: UInt32) -> [UInt8] {
             (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }

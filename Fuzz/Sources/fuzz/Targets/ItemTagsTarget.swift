@@ -3,9 +3,9 @@ import SecretMemory
 
 @testable import KeychainEngine
 
-/// The tags of all rows as they are recorded, in groups, and the sealed digest over them.
+/// The recorded tags of all rows, in groups, and the sealed digest over them.
 ///
-/// The input is a sealed digest, and a row of choices: the number of a group and its bytes, again and again.
+/// The input is a sealed digest, and a sequence of choices: repeatedly the number of a group and its bytes.
 enum ItemTagsTarget: FuzzTarget {
     static let name = "item-tags"
     private static let storeID = octets(16)
@@ -39,7 +39,7 @@ enum ItemTagsTarget: FuzzTarget {
             sum.insert(contribution)
         }
         check(&tags, taken)
-        // A change that was taken back leaves nothing.
+        // A change that was rolled back leaves no trace.
         let rows = tags.rows
         for row in rows.prefix(40) { tags.set(nil, row: row) }
         if let first = rows.first, let last = rows.last { tags.set(tags[last], row: first) }
@@ -69,7 +69,7 @@ enum ItemTagsTarget: FuzzTarget {
             seeds.append(input([(Int64(count), count), (Int64(count) + 1, 17 - count)]))
         }
         seeds.append(input((0..<20).map { ($0 * 3, 16) }))
-        // The last number there may be, one beyond, one below, and one twice.
+        // The highest possible number, one above it, a negative one, and one twice.
         for number in [Int64.max >> 4, Int64.max >> 4 + 1, -1] { seeds.append(input([(number, 3)])) }
         seeds.append(input([(5, 3), (5, 3)]))
         var digest = ItemSetDigest()
@@ -88,7 +88,7 @@ enum ItemTagsTarget: FuzzTarget {
         return seeds + damaged(seeds[9], most: 10) + damaged(seeds[31], most: 8)
     }
 
-    /// Groups with so many rows each.
+    /// Groups with the given numbers of rows.
     private static func input(_ groups: [(number: Int64, count: Int)]) -> [UInt8] {
         var writer = ChoiceWriter()
         for group in groups {

@@ -6,7 +6,7 @@ import SecretMemory
 
 @testable import KeychainEngine
 
-/// An item's opened attributes and its wrapped key, as they are once a row has been read.
+/// An item's decrypted attributes and its wrapped key, as read from a row.
 enum ItemTarget: FuzzTarget {
     static let name = "item"
 
@@ -20,7 +20,7 @@ enum ItemTarget: FuzzTarget {
         runMatch(input)
     }
 
-    /// The input as a map that a search looks through.
+    /// The input as a map that a search examines.
     private static func runMatch(_ input: Span<UInt8>) {
         let wanted = AttributeMatch(Example.attributes, primaryKey: [.account, .service])
         let isMatch = unsafe input.withUnsafeBytes { unsafe wanted.matches($0) }
@@ -81,7 +81,7 @@ enum ItemTarget: FuzzTarget {
         guard let ring else { fatalError("a ring with all keys is whole") }
         return ring
     }()
-    /// A proof that meets every constraint.
+    /// A proof that satisfies every constraint.
     static let proof = AuthenticationProof(
         factors: [.biometry, .passcode],
         satisfied: Set(AccessConstraint.allCases),

@@ -3,10 +3,9 @@ import Foundation
 
 @testable import Security
 
-/// The attributes and the bytes of keys, without a daemon: `SecKeyCreateWithData` and
-/// `SecKeyCreateRandomKey`.
+/// The attributes and bytes of keys, without a daemon: `SecKeyCreateWithData` and `SecKeyCreateRandomKey`.
 ///
-/// The input is a byte that chooses the function, a dictionary, and the bytes of a key.
+/// The input is a byte that selects the function, a dictionary, and the bytes of a key.
 enum KeyAttributesTarget: FuzzTarget {
     static let name = "key-attributes"
 
@@ -17,7 +16,7 @@ enum KeyAttributesTarget: FuzzTarget {
         let isNew = choices.octet() & 1 == 1
         let attributes = QueryValue.object(of: QueryValue.pairs(&choices))
         if isNew {
-            // A new RSA key takes a second.
+            // Generating an RSA key takes a second.
             if let parameters = try? KeyParameters(attributes), parameters.type == .rsa,
                 2048...4096 ~= parameters.sizeInBits ?? 0
             {
@@ -35,7 +34,7 @@ enum KeyAttributesTarget: FuzzTarget {
         }
     }
 
-    /// What is exported is read as an equal key, and so is its public half.
+    /// An exported key must be read as an equal key, and so must its public half.
     private static func runKey(_ key: SecKey) {
         guard let exported = SecKeyCopyExternalRepresentation(key, nil),
             let attributes = SecKeyCopyAttributes(key), let publicKey = SecKeyCopyPublicKey(key)
@@ -54,7 +53,7 @@ enum KeyAttributesTarget: FuzzTarget {
         require(SecKeyGetBlockSize(key) == SecKeyGetBlockSize(publicKey), "halves have one size")
     }
 
-    /// The key, or nil after an error that Apple's rules know.
+    /// The key, or nil after an error that Apple's functions define.
     private static func made(_ make: (inout Unmanaged<CFError>?) -> SecKey?) -> SecKey? {
         var error = unsafe Unmanaged<CFError>?.none
         let key = unsafe make(&error)
@@ -119,13 +118,13 @@ enum KeyAttributesTarget: FuzzTarget {
 }
 
 extension Example {
-    /// The generator of P-256, uncompressed X9.63: the public half of 1.
+    /// The generator of P-256, uncompressed X9.63: the public key of the private key 1.
     static let publicKey: [UInt8] = hex(
         "046B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296"
             + "4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5"
     )
 
-    /// Keys that everybody knows: both halves of 1 on P-256, and of an RSA key for this purpose alone.
+    /// Public test keys: both halves of 1 on P-256, and of an RSA key made for this purpose.
     static let keys: [SecKey] = {
         let one = [UInt8](repeating: 0, count: 31) + [1]
         let elliptic = ["type": "73", "kcls": "1"] as NSDictionary

@@ -5,7 +5,7 @@ import SecretMemory
 
 @testable import KeychainEngine
 
-/// The keybag's file, and the recovery code that a person types.
+/// The keybag's file, and the recovery code that the user types.
 enum KeybagTarget: FuzzTarget {
     static let name = "keybag"
 
@@ -20,11 +20,11 @@ enum KeybagTarget: FuzzTarget {
     private static func runRecord(_ octets: [UInt8]) {
         do throws(KeychainError) {
             let record = try KeybagRecord(decoding: octets)
-            // A record of a former version is written as one of today's: the head of its array tells.
+            // A record of a former version is rewritten in the current one, which the head of its array shows.
             let encoded = record.encoded()
             require(encoded == octets || encoded.first != octets.first, "a record has one encoding")
             require(try KeybagRecord(decoding: encoded) == record, "a record reads back")
-            // The engine reads it back once sealed with its code.
+            // Sealed with its code, the engine must read it back.
             let (again, isAuthentic) = try KeybagRecord.read(record.file(authenticatedBy: key), key: key)
             require(isAuthentic && again == record, "a file reads back")
             let wrapping = KeybagKeys.Wrapping(keybagKey: key, epoch: key)
@@ -40,7 +40,7 @@ enum KeybagTarget: FuzzTarget {
     private static func runFile(_ octets: [UInt8]) {
         guard let (record, isAuthentic) = try? KeybagRecord.read(octets, key: key) else { return }
         let file = record.file(authenticatedBy: key)
-        // The array of record and code, the record's head, the head of the record's own array.
+        // The array of record and code, the record's head, and the head of the record's own array.
         guard file.count == octets.count else { return }
         require(!isAuthentic || file == octets, "a file has one encoding")
     }
@@ -67,7 +67,7 @@ enum KeybagTarget: FuzzTarget {
             + codes.map { Array($0.utf8) } + [validCode()]
     }
 
-    /// Sixteen zero bytes and their check, which is looked for: 12 bits.
+    /// Sixteen zero bytes and their 12-bit check, which is searched for.
     private static func validCode() -> [UInt8] {
         let symbols = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
         let zeros = [UInt8](repeating: symbols[0], count: RecoveryCode.symbolCount - 3)

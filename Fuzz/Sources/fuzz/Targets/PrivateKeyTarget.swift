@@ -6,7 +6,7 @@ import SecretMemory
 
 @testable import KeychainEngine
 
-/// A private key's representation: the input as it is, and sealed, as the record within.
+/// A private key's representation: the input as it is, and sealed as the inner record.
 enum PrivateKeyTarget: FuzzTarget {
     static let name = "private-key"
 
@@ -32,7 +32,7 @@ enum PrivateKeyTarget: FuzzTarget {
         ),
         ItemTarget.keys
     )
-    /// What a representation is bound to.
+    /// The data that a representation is bound to.
     private static let label = Array("touchstone 1 private key ".utf8) + storeID
 
     static func run(_ input: Span<UInt8>) {
@@ -80,7 +80,7 @@ enum PrivateKeyTarget: FuzzTarget {
 
     private static var metadata: AEADKey { context.metadata }
 
-    /// What a record seals.
+    /// The content that a record seals.
     private static func content(of record: PrivateKeyRecord) -> [UInt8] {
         let opened = try? unsafe AEAD.open(
             Array(try record.sealed(in: context).dropFirst()),
@@ -120,7 +120,7 @@ enum PrivateKeyTarget: FuzzTarget {
         )
     }
 
-    /// The same with fixed bytes in the place of the wraps, which are others each time.
+    /// The same content with fixed bytes instead of the wraps, which differ each time.
     private static func withoutChance(_ content: [UInt8]) -> [UInt8] {
         let parts = try? CBORReader.read(content) { reader in
             _ = try reader.readArrayHead()

@@ -3,9 +3,9 @@ import SecretMemory
 
 @testable import PinentryDriver
 
-/// The texts that others choose for a box: they stay on their line and cannot hide or move anything.
+/// External texts in a box: they must stay on their line and cannot hide or move anything.
 ///
-/// The input is a byte that chooses the kind of box, then texts that end with a NUL.
+/// The input is a byte that selects the kind of box, then texts that end with a NUL.
 enum PromptsTarget: FuzzTarget {
     static let name = "prompts"
 

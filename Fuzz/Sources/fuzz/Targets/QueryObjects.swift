@@ -2,7 +2,7 @@ import Foundation
 import KeychainModel
 import Security
 
-/// A value of a query dictionary, as an app might give it by mistake or on purpose.
+/// A value of a query dictionary, as an app might pass it by mistake or on purpose.
 indirect enum QueryValue {
     case knownText(Int)
     case text(String)
@@ -26,10 +26,10 @@ indirect enum QueryValue {
     case attributes([(QueryValue, QueryValue)])
     case key(Int)
 
-    /// Nesting beyond this is no other case.
+    /// Deeper nesting adds no new case.
     private static let greatestDepth = 6
 
-    /// Texts that mean something in a query: keys first, then values.
+    /// Texts with a meaning in a query: keys first, then values.
     static let knownTexts = [
         "class", "acct", "svce", "srvr", "agrp", "sync", "labl", "desc", "icmt", "gena", "crtr", "type",
         "invi", "nega",
@@ -76,11 +76,11 @@ indirect enum QueryValue {
         }
     }
 
-    /// A key that ends a dictionary where there is more to come.
+    /// A byte that ends a dictionary before the end of the input.
     static let end: UInt8 = 0xFF
     private static let mostPairs = 64
 
-    /// Keys, mostly known ones, and values, up to an ``end``.
+    /// Keys, mostly known ones, and values, up to ``end``.
     static func pairs(_ choices: inout Choices, depth: Int = 0) -> [(QueryValue, QueryValue)] {
         var pairs: [(QueryValue, QueryValue)] = []
         while !choices.isAtEnd, pairs.count < mostPairs {
@@ -93,7 +93,7 @@ indirect enum QueryValue {
         return pairs
     }
 
-    /// Writes what ``pairs(_:depth:)`` reads, without an end.
+    /// Writes pairs for ``pairs(_:depth:)``, without an end.
     static func write(_ pairs: [(String, QueryValue)], to writer: inout ChoiceWriter) {
         for (key, value) in pairs {
             writer.write(UInt8(knownTexts.firstIndex(of: key) ?? 0))
@@ -101,14 +101,14 @@ indirect enum QueryValue {
         }
     }
 
-    /// A text that is known.
+    /// A known text.
     static func known(_ text: String) -> QueryValue { .knownText(knownTexts.firstIndex(of: text) ?? 0) }
 
     private static func values(_ choices: inout Choices, _ depth: Int) -> [QueryValue] {
         (0..<Int(choices.octet() % 8)).map { _ in QueryValue(&choices, depth: depth + 1) }
     }
 
-    /// Writes what ``init(_:depth:)`` reads.
+    /// Writes a value for ``init(_:depth:)``.
     func write(to writer: inout ChoiceWriter) {
         func kind(_ number: UInt8) { writer.write(number) }
         switch self {
@@ -148,7 +148,7 @@ indirect enum QueryValue {
         for value in values.prefix(7) { value.write(to: &writer) }
     }
 
-    /// The object that Foundation makes of it.
+    /// The value as a Foundation object.
     var object: NSObject {
         switch self {
         case .knownText(let index): NSString(string: Self.knownTexts[index])
@@ -174,10 +174,10 @@ indirect enum QueryValue {
         }
     }
 
-    /// The same where it has to be hashed and compared.
+    /// The object in a form that can be hashed and compared.
     ///
-    /// Foundation on Linux itself fails there for some, before anybody of ours is asked: it never returns from
-    /// hashing a decimal NaN, traps where it compares sets of containers, and two nulls are equal with two hashes.
+    /// Foundation on Linux itself fails for some values, before our code is reached: it never returns from hashing a
+    /// decimal NaN, traps when it compares sets of containers, and gives two equal nulls different hashes.
     private var hashable: NSObject {
         switch self {
         case .decimal(let text): NSString(string: text)
@@ -186,7 +186,7 @@ indirect enum QueryValue {
         }
     }
 
-    /// A dictionary; a key that comes again replaces what it led to.
+    /// A dictionary; a repeated key replaces the earlier value.
     static func object(of pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
         let dictionary = NSMutableDictionary()
         for (key, value) in pairs { dictionary.setObject(value.object, forKey: key.hashable) }

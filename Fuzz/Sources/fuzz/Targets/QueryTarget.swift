@@ -7,8 +7,8 @@ import SecretMemory
 
 /// The dictionaries of `SecItemAdd`, `SecItemCopyMatching`, `SecItemUpdate` and `SecItemDelete`.
 ///
-/// The input is a byte that chooses the function, then pairs of a key and a value. What is accepted makes a request
-/// that the daemon accepts.
+/// The input is a byte that selects the function, then pairs of a key and a value. An accepted dictionary must make a
+/// request that the daemon accepts.
 enum QueryTarget: FuzzTarget {
     static let name = "query"
 
@@ -39,7 +39,7 @@ enum QueryTarget: FuzzTarget {
         } catch {
             let known: [Status] = [
                 .param, .noSuchAttr, .noSuchClass, .unimplemented, .dataTooLarge, .itemNotFound,
-                // A match that the client makes needs the daemon.
+                // A match that the client itself performs needs the daemon.
                 .notAvailable,
             ]
             require(known.contains(error.status), "a refusal by Apple's rules, not \(error)")

@@ -4,7 +4,7 @@ import SecretMemory
 
 @testable import KeychainClient
 
-/// What the daemon sends: the same bytes as a reply to every kind of request.
+/// Input from the daemon: the same bytes as a reply to every kind of request.
 enum RepliesTarget: FuzzTarget {
     static let name = "replies"
 
@@ -30,7 +30,7 @@ enum RepliesTarget: FuzzTarget {
         }
     }
 
-    /// What was read is written in a form that reads the same for good.
+    /// A decoded body must be encoded in a form that decodes to the same, stably.
     private static func runBody<Body: WireBody>(_ type: Body.Type, _ input: Span<UInt8>) {
         guard let (head, body) = read(type, input) else { return }
         let once = head.message(body)
@@ -44,7 +44,7 @@ enum RepliesTarget: FuzzTarget {
         }
     }
 
-    /// As ``runBody(_:_:)`` does, for a secret, which is not copied.
+    /// Like ``runBody(_:_:)``, for a secret, which is not copied.
     private static func runKeyResult(_ input: Span<UInt8>) {
         let written = try? CBORReader.read(input, limits: Frame.limits) { reader in
             let head = try ReplyHead(from: &reader)
@@ -178,7 +178,7 @@ extension RepliesTarget {
         return seeds
     }
 
-    /// Pages of items with each part there and missing.
+    /// Pages of items with every combination of parts present and missing.
     private static func results() -> [[UInt8]] {
         (0..<16).map { parts in
             let item = cbor { writer in

@@ -3,7 +3,7 @@ import KeychainModel
 
 @testable import TPMDriver
 
-/// What the TPM's driver gives its callers to store, and the structures of the chip in it.
+/// The blobs that the TPM driver returns to its callers for storage, and the TPM structures inside them.
 enum TPMBlobTarget: FuzzTarget {
     static let name = "tpm-blob"
 

@@ -11,7 +11,6 @@ public protocol UpkeepStore: Sendable {
     /// Removes some expired rows in a short transaction; several processes may do it at a time.
     ///
     /// A cursor is where the previous part ended (nil: start at the beginning); ``PurgeResult/next`` is nil at the end.
-    /// everything was looked at.
     func purge(
         from cursor: PurgeCursor?,
         _ settings: PurgeSettings,

@@ -7,7 +7,6 @@ internal import Synchronization
 ///
 /// Their threads have a lower priority, so that many passwords use only spare processor time, and hardly slow other
 /// requests.
-/// hardly notice.
 public final class DerivationPool: Sendable {
     /// The queue is full: retry later.
     public struct Overloaded: Error, Sendable {

@@ -94,7 +94,7 @@ extension SQLConnection {
 }
 
 extension AuditEvent {
-    /// Another event with the same address, trace, account and session.
+    /// The event with another name and reason, and another credential if one is given.
     func saying(_ name: Name, reason: String = "", credential: CredentialID? = nil) -> AuditEvent {
         var event = self
         event.name = name

@@ -3,7 +3,7 @@ internal import Logging
 internal import RelyingParty
 
 extension ServerConfiguration {
-    /// Where a file is looked for that nobody names; it need not exist.
+    /// The default configuration file; it need not exist.
     public static let standardFile = "/etc/touchstone/touchstone-server.conf"
 
     /// The names of all settings.
@@ -18,12 +18,12 @@ extension ServerConfiguration {
         "log-level",
     ]
 
-    /// Reads file and environment; the environment wins.
+    /// Reads the configuration file and the environment, which takes precedence.
     ///
     /// - Parameters:
-    ///   - file: a path; nil: `TOUCHSTONE_SERVER_CONFIG`, else ``standardFile`` if it exists.
-    ///   - environment: the process's.
-    /// - Returns: the settings in force.
+    ///   - file: a path; nil: `TOUCHSTONE_SERVER_CONFIG`, or ``standardFile`` if it exists.
+    ///   - environment: the process's environment.
+    /// - Returns: the effective settings.
     /// - Throws: ``ConfigurationFault`` with the first mistake.
     public static func read(
         file: String?,
@@ -44,7 +44,7 @@ extension ServerConfiguration {
         return configuration
     }
 
-    /// systemd's, else the user's.
+    /// systemd's state directory, or the user's data directory.
     private static func standardDataDirectory(_ environment: [String: String]) -> String {
         if let path = environment["STATE_DIRECTORY"], path.hasPrefix("/") {
             return String(path.prefix { $0 != ":" })
@@ -125,7 +125,7 @@ extension ServerConfiguration {
         return PasswordHash.Cost(ln: ln, r: r, p: p)
     }
 
-    /// What one setting alone does not show.
+    /// Checks that depend on more than one setting.
     private func checkTogether() throws(ConfigurationFault) {
         func fault(_ reason: String) -> ConfigurationFault {
             ConfigurationFault(place: "configuration", reason: reason)

@@ -1,4 +1,4 @@
-/// The parts of an address that a configuration names: `https://host[:port][/path]`, without query and fragment.
+/// The parts of a URL in the configuration: `https://host[:port][/path]`, without query and fragment.
 struct PublicURL: Sendable, Equatable {
     let scheme: String
     let host: String
@@ -27,14 +27,14 @@ struct PublicURL: Sendable, Equatable {
         }
     }
 
-    /// Scheme, host and port, as browsers write an origin.
+    /// Scheme, host and port, as browsers serialise an origin.
     var origin: String {
         let standard = scheme == "https" ? 443 : 80
         guard let port, port != standard else { return "\(scheme)://\(host)" }
         return "\(scheme)://\(host):\(port)"
     }
 
-    /// Whether only this machine can reach it.
+    /// Whether it is only reachable from this machine.
     var isLoopback: Bool {
         ["localhost", "127.0.0.1", "[::1]"].contains(host) || host.hasSuffix(".localhost")
     }

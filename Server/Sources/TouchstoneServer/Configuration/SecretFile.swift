@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Files in the data directory that the server makes for itself: readable by its user only, written whole or not at all.
+/// Files that the server creates in its data directory: readable by its user only, and either complete or absent.
 enum SecretFile {
-    /// Reads a file, and makes it first where there is none.
+    /// Reads a file, creating it first if it does not exist.
     ///
-    /// - Throws: ``ConfigurationFault`` when it can be neither read nor made.
+    /// - Throws: ``ConfigurationFault`` when it can be neither read nor created.
     static func readOrMake(
         _ path: String,
         _ make: () throws -> String
@@ -15,14 +15,14 @@ enum SecretFile {
             throw ConfigurationFault(place: path, reason: "cannot be made: \(error)")
         }
         try write(text, to: path)
-        // Another server may have been first: what lies there now counts.
+        // Another server may have created it first: its content counts.
         guard let written = try existing(path) else {
             throw ConfigurationFault(place: path, reason: "is gone again")
         }
         return written
     }
 
-    /// The text of a file; nil when there is none.
+    /// The text of a file; nil if it does not exist.
     static func existing(_ path: String) throws(ConfigurationFault) -> String? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
@@ -35,7 +35,7 @@ enum SecretFile {
         return text
     }
 
-    /// Writes a file beside the place, and links it there unless something is there.
+    /// Writes a temporary file, and links it to the path unless that exists.
     private static func write(_ text: String, to path: String) throws(ConfigurationFault) {
         let temporary = "\(path).\(Random.bytes(8).hexadecimal)"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -5,122 +5,123 @@ public import RelyingParty
 public struct ServerConfiguration: Sendable {
     // MARK: Places
 
-    /// Where the API listens.
+    /// The API's address to listen on.
     public var listen = ListenAddress(host: "127.0.0.1", port: 8080)
-    /// Where administrators, metrics and health probes connect.
+    /// The address for administrators, metrics and health probes.
     public var adminListen = ListenAddress(host: "127.0.0.1", port: 8081)
-    /// The API's address as clients see it: `htu` of DPoP proofs, links and the issuer are made of it, never of `Host`.
+    /// The API's URL for clients: `htu` of DPoP proofs, links and the issuer are derived from it, never from `Host`.
     public var publicURL = "http://localhost:8080"
-    /// Holds the keys that the server makes for itself, and the SQLite file.
+    /// The directory of the server's own keys and of the SQLite file.
     public var dataDirectory: String
     /// A path, or `postgresql://…`; nil: `accounts.sqlite` in ``dataDirectory``.
     public var database: String?
-    /// PEM: the certificate chain.
+    /// The certificate chain, PEM.
     ///
-    /// Without them the server speaks plain HTTP, for a proxy in front.
+    /// Without certificate and key the server speaks plain HTTP, for a reverse proxy.
     public var tlsCertificate: String?
-    /// PEM: the private key of ``tlsCertificate``.
+    /// The private key of ``tlsCertificate``, PEM.
     public var tlsKey: String?
-    /// Addresses of proxies whose `X-Forwarded-For` is believed.
+    /// Addresses of proxies whose `X-Forwarded-For` is trusted.
     public var trustedProxies: Set<String> = []
 
     // MARK: Relying party
 
     /// The RP ID, a domain name; nil: the host of ``publicURL``.
     public var rpID: String?
-    /// The relying party's name, for people.
+    /// The relying party's display name.
     public var rpName = "Touchstone"
-    /// Origins that are accepted, compared byte for byte; nil: the origin of ``publicURL``.
+    /// Accepted origins, compared byte for byte; nil: the origin of ``publicURL``.
     public var origins: [String]?
-    /// Pages in whose frames a ceremony may run.
+    /// Origins of pages in whose frames a ceremony may run.
     public var topOrigins: [String] = []
 
     // MARK: Pages
 
-    /// Whether the page for an account is served, at ``publicURL``.
+    /// Whether the account page is served, at ``publicURL``.
     public var accountPage = true
-    /// Other origins whose pages may call the API from a browser, with the session's cookies too.
+    /// Other origins whose pages may call the API from a browser, also with the session's cookies.
     public var corsOrigins: Set<String> = []
 
     // MARK: Lifetimes
 
-    /// How long sessions last.
+    /// The profile that determines the lifetime of sessions.
     public var profile = SessionProfile.consumer
-    /// Seconds that an access token is good for.
+    /// The lifetime of an access token, in seconds.
     public var accessTokenLifetime = 300
-    /// Seconds after which a session has to be renewed; nil: the profile's.
+    /// Seconds after which a session has to be renewed; nil: the profile's value.
     public var sessionIdle: Int?
-    /// Seconds after which a session ends in any case; nil: the profile's.
+    /// Seconds after which a session ends in any case; nil: the profile's value.
     public var sessionLifetime: Int?
     /// Seconds for which an authentication is fresh.
     public var freshness = 300
-    /// Seconds that a ceremony may take.
+    /// The time limit of a ceremony, in seconds.
     public var ceremonyLifetime = 300
-    /// Hours for which audit records are kept; 0: for ever.
+    /// Hours for which audit records are kept; 0: without limit.
     public var auditRetention = 720
 
     // MARK: Limits
 
-    /// Passwords that may fail from one address in a minute.
+    /// The maximum number of failed passwords from one address per minute.
     public var passwordsPerMinute = 20
-    /// Ceremonies begun from one address in a minute.
+    /// The maximum number of ceremonies opened from one address per minute.
     public var ceremoniesPerMinute = 60
-    /// What a password's derivation costs.
+    /// The cost of a password derivation.
     public var passwordCost = PasswordHash.Cost.standard
-    /// How many derivations run at a time; nil: as many as there are processors.
+    /// The number of concurrent derivations; nil: the number of processors.
     public var passwordWorkers: Int?
-    /// How many derivations wait; nil: four times ``passwordWorkers``.
+    /// The maximum number of waiting derivations; nil: four times ``passwordWorkers``.
     public var passwordQueue: Int?
-    /// Characters that a password has at least.
+    /// The minimum length of a password, in characters.
     public var passwordMinimum = 8
 
-    /// Seconds in which a request has to be there, head and body; as long a connection may be idle.
+    /// Seconds within which a whole request, head and body, must arrive; also the idle limit of a connection.
     public var requestTimeout = 60
 
     // MARK: Attestation
 
-    /// What a credential of kind `device` has to show.
+    /// The attestation required for a credential of kind `device`.
     public var deviceAttestation = DeviceAttestation.any
-    /// Whose chips the attestation CA certifies.
+    /// Which chips the attestation CA certifies.
     public var endorsement = EndorsementTrust.none
-    /// A directory of PEM files: the makers' roots for endorsement keys.
+    /// A directory of PEM files: the manufacturers' root certificates for endorsement keys.
     public var endorsementRoots: String?
-    /// A file with one SHA-256 of an endorsement key in hexadecimal a line.
+    /// A file with one hexadecimal SHA-256 of an endorsement key per line.
     public var endorsementList: String?
-    /// A directory of PEM files: who is trusted to vouch for passkeys and devices, beside the server's own CA.
+    /// A directory of PEM files: trust anchors for attestations of passkeys and devices, in addition to the server's
+    /// own CA.
     public var attestationRoots: String?
 
     // MARK: Others
 
-    /// A file with the secret that other services show to introspect tokens and to make transactions; nil: nobody may.
+    /// A file with the secret with which other services introspect tokens and create transactions; nil: they cannot.
     public var serviceSecretFile: String?
-    /// What is logged.
+    /// The minimum level of logged messages.
     public var logLevel = "info"
 
-    /// The defaults, with a data directory.
+    /// Creates the defaults, with a data directory.
     public init(dataDirectory: String) { self.dataDirectory = dataDirectory }
 
-    /// The path of the SQLite file, or PostgreSQL's address.
+    /// The path of the SQLite file, or the connection string of PostgreSQL.
     public var databaseAddress: String { database ?? "\(dataDirectory)/accounts.sqlite" }
-    /// Seconds after which a session that is not renewed ends.
+    /// Seconds after which a session ends unless it is renewed.
     var idle: Int { sessionIdle ?? profile.idle }
-    /// Seconds after which a session ends.
+    /// Seconds after which a session ends in any case.
     var lifetime: Int { sessionLifetime ?? profile.lifetime }
     /// The origin of ``publicURL``.
     var publicOrigin: String { PublicURL(publicURL)?.origin ?? publicURL }
-    /// The RP ID in force.
+    /// The effective RP ID.
     public var relyingPartyID: String { rpID ?? PublicURL(publicURL)?.host ?? "localhost" }
-    /// The origins in force.
+    /// The accepted origins.
     public var acceptedOrigins: [String] { origins ?? [publicOrigin] }
 }
 
-/// How long sessions last (NIST SP 800-63B-4, sections 2.2.3 and 2.3.3).
+/// The lifetimes of sessions (NIST SP 800-63B-4, sections 2.2.3 and 2.3.3).
 public enum SessionProfile: String, Sendable, CaseIterable {
     /// 90 days, 30 days idle.
     case consumer
     /// 24 hours, one hour idle.
     case aal2
-    /// 12 hours, 15 minutes idle, and keys that are bound to hardware only.
+    /// 12 hours, 15 minutes idle, and only hardware-bound keys.
     case aal3
 
     var idle: Int {
@@ -140,24 +141,24 @@ public enum SessionProfile: String, Sendable, CaseIterable {
     }
 }
 
-/// What a credential of kind `device` has to show.
+/// The attestation required for a credential of kind `device`.
 public enum DeviceAttestation: String, Sendable, CaseIterable {
-    /// Any attestation that is valid; what it proves is recorded.
+    /// Any valid attestation; what it proves is recorded.
     case any
-    /// A chip that somebody who is trusted vouches for.
+    /// A chip with a trusted attestation.
     case hardware
-    /// A TPM whose policy wants the user (``TPMKeyPolicy``), vouched for by somebody who is trusted.
+    /// A TPM whose policy requires the user (``TPMKeyPolicy``), with a trusted attestation.
     case policy
 }
 
-/// Whose endorsement keys the attestation CA believes.
+/// Which endorsement keys the attestation CA trusts.
 public enum EndorsementTrust: String, Sendable, CaseIterable {
-    /// Nobody's: the CA issues nothing.
+    /// None: the CA issues nothing.
     case none
-    /// Those with a certificate that leads to a maker's root.
+    /// Those whose certificate chains to a manufacturer's root.
     case roots
-    /// Those on a list of hashes.
+    /// Those in a list of hashes.
     case list
-    /// Any: for tests with a TPM in software. What it certifies proves one chip, but not which.
+    /// Any: for tests with a software TPM. A certificate then proves that it is one chip, but not which.
     case any
 }

@@ -2,19 +2,19 @@
 struct Setting: Sendable, Equatable {
     let key: String
     let value: String
-    /// Where it stands, for messages: `touchstone-server.conf, line 3` or the variable's name.
+    /// Its place, for messages: `touchstone-server.conf, line 3` or the variable's name.
     let place: String
 
-    /// That this setting is wrong; `reason` follows its key.
+    /// The fault that this setting is wrong; `reason` follows its key.
     func fault(_ reason: String) -> ConfigurationFault {
         ConfigurationFault(place: place, reason: "\(key) \(reason)")
     }
 
-    /// The settings of a text: lines of `key = value`; `#` starts a comment.
+    /// Parses the settings of a text: lines of `key = value`; `#` starts a comment.
     static func all(in text: String, of file: String) throws(ConfigurationFault) -> [Setting] {
         var settings: [Setting] = []
         var seen: Set<String> = []
-        // A line end of two bytes is one character.
+        // A CR LF line end is a single character.
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (index, line) in lines.enumerated() {
             let place = "\(file), line \(index + 1)"
@@ -42,7 +42,7 @@ struct Setting: Sendable, Equatable {
     }
 
     static let prefix = "TOUCHSTONE_SERVER_"
-    /// Names the file, so that it is no setting itself.
+    /// The variable that names the file, and is not a setting itself.
     static let fileVariable = "TOUCHSTONE_SERVER_CONFIG"
 
     private static func trimmed(_ text: Substring) -> String {
@@ -52,11 +52,11 @@ struct Setting: Sendable, Equatable {
     }
 }
 
-/// Why a configuration is refused.
+/// Why a configuration is rejected.
 public struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Which line of which file, or which variable.
+    /// The line of a file, or the variable.
     public let place: String
-    /// What is wrong with it and what it has to be.
+    /// What is wrong, and what is required.
     public let reason: String
 
     /// Place and reason in one line.
@@ -77,10 +77,10 @@ extension Setting {
         return value
     }
 
-    /// The value as a list, separated by blanks or commas.
+    /// The value as a list, separated by white space or commas.
     var list: [String] { value.split { $0.isWhitespace || $0 == "," }.map(String.init) }
 
-    /// The value as one of an enumeration's.
+    /// The value as a case of an enumeration.
     func choice<Choice: RawRepresentable & CaseIterable>() throws(ConfigurationFault) -> Choice
     where Choice.RawValue == String {
         guard let choice = Choice(rawValue: value) else {
@@ -89,7 +89,7 @@ extension Setting {
         return choice
     }
 
-    /// The value as `host:port`; port 0 lets the system choose.
+    /// The value as `host:port`; for port 0 the system chooses one.
     func address() throws(ConfigurationFault) -> ListenAddress {
         guard let colon = value.lastIndex(of: ":"), let port = UInt16(value[value.index(after: colon)...]),
             colon != value.startIndex
@@ -100,14 +100,14 @@ extension Setting {
     }
 }
 
-/// Where a server listens.
+/// An address to listen on.
 public struct ListenAddress: Sendable, Equatable {
-    /// A name or an address.
+    /// A host name or an IP address.
     public var host: String
-    /// 0: one that the system chooses.
+    /// The port; 0: chosen by the system.
     public var port: Int
 
-    /// Names a place.
+    /// Creates an address.
     public init(host: String, port: Int) {
         self.host = host
         self.port = port

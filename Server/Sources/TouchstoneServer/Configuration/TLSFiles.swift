@@ -3,16 +3,17 @@ internal import NIOSSL
 internal import SwiftASN1
 internal import X509
 
-/// The certificate and the key of the API's port, read and compared before anything listens.
+/// The certificate and the key of the API's port, read and compared before the server listens.
 struct TLSFiles {
-    /// What the port speaks.
+    /// The TLS configuration of the port.
     let configuration: TLSConfiguration
     private let leaf: Certificate
     private let path: String
 
-    /// Reads what the settings name; nil: nothing.
+    /// Reads the files of the settings; nil: there are none.
     ///
-    /// - Throws: ``ConfigurationFault`` when a file cannot be read, is no PEM, or the key is not the certificate's.
+    /// - Throws: ``ConfigurationFault`` when a file cannot be read, is not PEM, or the key does not belong to the
+    ///   certificate.
     init?(_ settings: ServerConfiguration) throws(ConfigurationFault) {
         guard let certificate = settings.tlsCertificate, let key = settings.tlsKey else { return nil }
         path = certificate
@@ -40,7 +41,7 @@ struct TLSFiles {
         self.configuration = configuration
     }
 
-    /// What clients will say of the certificate at a time; nil: nothing.
+    /// Why clients will reject the certificate at a time; nil: they will not.
     func complaint(at now: Date) -> ConfigurationFault? {
         let formatter = ISO8601DateFormatter()
         if now > leaf.notValidAfter {

@@ -1,6 +1,6 @@
 internal import WebAuthnModel
 
-/// An error of the endpoints for tokens, in the form of RFC 6749, section 5.2.
+/// An error of the token endpoints, in the form of RFC 6749, section 5.2.
 struct OAuthProblem: Error, Sendable, Equatable {
     let code: Code
     var description: String?
@@ -24,7 +24,7 @@ struct OAuthProblem: Error, Sendable, Equatable {
         self.description = description
     }
 
-    /// What a problem of the common parts is called here.
+    /// Converts a problem to its OAuth error.
     init(_ problem: Problem) {
         let code: Code =
             switch problem.code {

@@ -1,7 +1,7 @@
 internal import AccountStore
 
 extension Problem {
-    /// What a client hears of an error of the store.
+    /// Converts an error of the store to the client's error.
     init(_ error: StoreError) {
         switch error.code {
         case .unavailable, .overloaded, .full, .readOnly, .notMigrated:

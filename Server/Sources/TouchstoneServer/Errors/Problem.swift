@@ -1,87 +1,87 @@
 internal import WebAuthnModel
 
-/// An error as a client gets it: `application/problem+json` (RFC 9457), with a code to act on.
+/// An error for the client: `application/problem+json` (RFC 9457), with a code.
 public struct Problem: Error, Sendable, Equatable {
-    /// What a client acts on; also the last part of `type`.
+    /// The code; also the last part of `type`.
     public let code: Code
-    /// For the developer of a client; never holds what another request sent.
+    /// A message for developers of clients; never contains data of other requests.
     public var detail: String?
-    /// The members of the body that are wrong.
+    /// The invalid members of the body.
     public var faults: [Fault] = []
-    /// Seconds after which it is worth another try.
+    /// Seconds after which to retry.
     public var retryAfter: Int?
-    /// What a step-up has to bring (RFC 9470).
+    /// The required step-up (RFC 9470).
     public var stepUp: StepUp?
-    /// What the audit record says; not for the client.
+    /// The reason for the audit record; not for the client.
     public var reason: String?
-    /// Whether the request had an access token: decides what `WWW-Authenticate` says (RFC 6750, section 3.1).
+    /// Whether the request had an access token: determines `WWW-Authenticate` (RFC 6750, section 3.1).
     var hadToken = false
 
-    /// A member of a body that is wrong.
+    /// An invalid member of a body.
     public struct Fault: Sendable, Equatable {
         /// A JSON pointer (RFC 6901).
         public let pointer: String
-        /// What it has to be.
+        /// The requirement for the member.
         public let detail: String
     }
 
-    /// What a step-up has to bring.
+    /// The requirements of a step-up.
     public struct StepUp: Sendable, Equatable {
-        /// Authentication contexts, one of which is enough.
+        /// Authentication contexts, one of which suffices.
         public var acrValues: String?
-        /// Seconds since the authentication, at most.
+        /// The maximum number of seconds since the authentication.
         public let maxAge: Int
     }
 
-    /// The codes, and the status of each.
+    /// The error codes.
     public enum Code: String, Sendable, CaseIterable {
-        /// Malformed JSON, or a member that is wrong.
+        /// Malformed JSON, or an invalid member.
         case invalidRequest = "invalid_request"
-        /// A DPoP proof that does not hold.
+        /// An invalid DPoP proof.
         case invalidDPoPProof = "invalid_dpop_proof"
-        /// A DPoP proof without a current nonce; the answer has one in `DPoP-Nonce`.
+        /// A DPoP proof without a current nonce; the response has one in `DPoP-Nonce`.
         case useDPoPNonce = "use_dpop_nonce"
-        /// Any login that failed: why is said in the audit record only.
+        /// Any failed login: only the audit record has the reason.
         case authenticationFailed = "authentication_failed"
-        /// No access token, or one that is not good any more.
+        /// No access token, or an invalid or expired one.
         case invalidToken = "invalid_token"
         /// The session is not fresh or not strong enough (RFC 9470).
         case insufficientUserAuthentication = "insufficient_user_authentication"
-        /// The credential is known and suspended.
+        /// The credential is suspended.
         case credentialSuspended = "credential_suspended"
         /// An administrator locked the account.
         case accountLockedByAdmin = "account_locked_by_admin"
-        /// Known, and not allowed.
+        /// Authenticated, but not allowed.
         case forbidden
-        /// Nothing there that is the caller's.
+        /// No such object of the caller.
         case notFound = "not_found"
-        /// The address knows other methods.
+        /// The path exists with other methods.
         case methodNotAllowed = "method_not_allowed"
-        /// The credential's id is registered.
+        /// The credential's id is already registered.
         case credentialExists = "credential_exists"
         /// The transaction was decided or has expired.
         case transactionNotPending = "transaction_not_pending"
-        /// The user's name is taken.
+        /// The username is taken.
         case usernameTaken = "username_taken"
-        /// An unknown, used or old ceremony.
+        /// An unknown, used or expired ceremony.
         case ceremonyExpired = "ceremony_expired"
         /// More than 64 KiB.
         case contentTooLarge = "content_too_large"
-        /// Not the content type that the endpoint reads.
+        /// Not the content type of the endpoint.
         case unsupportedMediaType = "unsupported_media_type"
-        /// The registration does not hold.
+        /// The registration is invalid.
         case attestationRejected = "attestation_rejected"
-        /// The attestation leads to nobody who is trusted.
+        /// The attestation does not chain to a trust anchor.
         case attestationUntrusted = "attestation_untrusted"
-        /// The key's policy is none of those that are accepted.
+        /// The key's policy is not an accepted one.
         case keyPolicyRejected = "key_policy_rejected"
         /// A password that is too short, too long or too common.
         case weakPassword = "weak_password"
-        /// Too many attempts: wait.
+        /// Too many attempts: retry later.
         case tooManyAttempts = "too_many_attempts"
-        /// A defect of the server's; its log has the trace id.
+        /// A defect of the server; its log has the trace id.
         case internalError = "internal_error"
-        /// Passwords queue up, or the database is not there: try again.
+        /// Passwords queue up, or the database is unavailable: retry.
         case overloaded
 
         /// The status code.
@@ -103,7 +103,7 @@ public struct Problem: Error, Sendable, Equatable {
             }
         }
 
-        /// In words, the same for every occurrence (RFC 9457, section 3.1.4).
+        /// A summary, the same for every occurrence (RFC 9457, section 3.1.4).
         var title: String {
             switch self {
             case .invalidRequest: "The request is malformed"
@@ -134,27 +134,27 @@ public struct Problem: Error, Sendable, Equatable {
         }
     }
 
-    /// Describes an error.
+    /// Creates an error.
     public init(_ code: Code, _ detail: String? = nil) {
         self.code = code
         self.detail = detail
     }
 
-    /// A login that failed; `reason` is for the audit record.
+    /// A failed login; `reason` is for the audit record.
     static func authenticationFailed(_ reason: String) -> Problem {
         var problem = Problem(.authenticationFailed)
         problem.reason = reason
         return problem
     }
 
-    /// Wait, and try again.
+    /// The client has to wait before it retries.
     static func tooManyAttempts(retryAfter: Int) -> Problem {
         var problem = Problem(.tooManyAttempts)
         problem.retryAfter = max(retryAfter, 1)
         return problem
     }
 
-    /// Try again soon.
+    /// The client can retry soon.
     static func overloaded(_ reason: String, retryAfter: Int = 1) -> Problem {
         var problem = Problem(.overloaded)
         problem.retryAfter = max(retryAfter, 1)
@@ -162,7 +162,7 @@ public struct Problem: Error, Sendable, Equatable {
         return problem
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     func body(instance: String, traceID: String) -> JSONValue {
         JSONValue(members: [
             "type": .string("urn:touchstone:problem:\(code.rawValue)"),
@@ -183,7 +183,7 @@ public struct Problem: Error, Sendable, Equatable {
         ])
     }
 
-    /// `WWW-Authenticate`, where the status demands it.
+    /// `WWW-Authenticate`, if the status requires it.
     var challenge: String? {
         switch code {
         case .invalidToken: hadToken ? #"Bearer error="invalid_token""# : "Bearer"

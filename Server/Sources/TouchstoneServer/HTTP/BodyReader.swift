@@ -7,7 +7,7 @@ internal import WebAuthnModel
 
 /// Reads a request's body within its limits.
 enum BodyReader {
-    /// The largest body, in bytes.
+    /// The maximum size of a body, in bytes.
     static let mostBytes = 64 * 1024
 
     /// The body as a JSON object.
@@ -23,7 +23,7 @@ enum BodyReader {
         return object
     }
 
-    /// The body as a form (RFC 6749, appendix B): no parameter comes twice (section 3.2).
+    /// The body as a form (RFC 6749, appendix B), without repeated parameters (section 3.2).
     static func form(of request: Request) async throws -> [String: String] {
         let bytes = try await bytes(of: request, type: "application/x-www-form-urlencoded")
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -64,7 +64,7 @@ enum BodyReader {
     }
 }
 
-/// Takes members out of a JSON object and collects what is wrong with them, so that a client hears of everything at once.
+/// Reads members of a JSON object and collects their faults, so that the client gets all of them at once.
 struct MemberReader {
     private let object: JSONObject
     private let path: String
@@ -79,7 +79,7 @@ struct MemberReader {
         faults.append(Problem.Fault(pointer: "\(path)/\(name)", detail: detail))
     }
 
-    /// A string of so many bytes; empty after a fault.
+    /// A string with a length in bytes; empty after a fault.
     mutating func string(_ name: String, bytes: ClosedRange<Int>) -> String {
         guard let value = object[name] else {
             fail(name, "is missing")
@@ -88,7 +88,7 @@ struct MemberReader {
         return checked(name, value, bytes) ?? ""
     }
 
-    /// A string that may be absent.
+    /// An optional string.
     mutating func optionalString(_ name: String, bytes: ClosedRange<Int>) -> String? {
         guard let value = object[name], value != .null else { return nil }
         return checked(name, value, bytes)
@@ -106,13 +106,13 @@ struct MemberReader {
         return text
     }
 
-    /// A string without control characters, for people.
+    /// A label: a string without control characters.
     mutating func label(_ name: String, bytes: ClosedRange<Int> = 1...128) -> String {
         let text = string(name, bytes: bytes)
         return printable(name, text)
     }
 
-    /// A label that may be absent.
+    /// An optional label.
     mutating func optionalLabel(_ name: String, bytes: ClosedRange<Int> = 1...128) -> String? {
         optionalString(name, bytes: bytes).map { printable(name, $0) }
     }
@@ -137,13 +137,13 @@ struct MemberReader {
         return bytes
     }
 
-    /// Bytes that may be absent.
+    /// Optional bytes in base64url.
     mutating func optionalBytes(_ name: String, count: ClosedRange<Int>) -> [UInt8]? {
         guard let value = object[name], value != .null else { return nil }
         return bytes(name, count: count)
     }
 
-    /// An integer that may be absent.
+    /// An optional integer.
     mutating func optionalInteger(_ name: String, in range: ClosedRange<Int64>) -> Int64? {
         guard let value = object[name], value != .null else { return nil }
         guard let number = value.integer, range.contains(number) else {
@@ -153,7 +153,7 @@ struct MemberReader {
         return number
     }
 
-    /// A truth value that may be absent.
+    /// An optional Boolean.
     mutating func optionalBool(_ name: String) -> Bool? {
         guard let value = object[name], value != .null else { return nil }
         guard let flag = value.bool else {
@@ -163,7 +163,7 @@ struct MemberReader {
         return flag
     }
 
-    /// One of an enumeration's texts.
+    /// A case of an enumeration.
     mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default value: Choice)
         -> Choice
     where Choice.RawValue == String {
@@ -185,7 +185,7 @@ struct MemberReader {
         return value
     }
 
-    /// An array of bytes in base64url that may be absent.
+    /// An optional array of bytes in base64url.
     mutating func optionalByteArrays(
         _ name: String,
         elements: ClosedRange<Int>,
@@ -210,9 +210,9 @@ struct MemberReader {
         return result
     }
 
-    /// Ends the reading.
+    /// Finishes reading.
     ///
-    /// - Throws: ``Problem`` with `invalid_request` when anything was wrong.
+    /// - Throws: ``Problem`` with `invalid_request` if there were faults.
     func finish() throws(Problem) {
         guard !faults.isEmpty else { return }
         var problem = Problem(.invalidRequest, "members of the body are wrong")

@@ -2,11 +2,11 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// What pages of other origins may do (Fetch, section 3.2): those that the configuration lists call the API, others nothing.
+/// Cross-origin requests (Fetch, section 3.2): pages of the configured origins may call the API, others may not.
 struct CrossOrigin: Sendable {
     let origins: Set<String>
 
-    /// The answer to a browser that asks before it sends a request; nil: it is none, or nobody's that is listed.
+    /// The response to a preflight request; nil: it is not a preflight request, or the origin is not listed.
     func preflight(_ request: Request) -> Response? {
         guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
             listed(request) != nil
@@ -21,7 +21,7 @@ struct CrossOrigin: Sendable {
         )
     }
 
-    /// Lets a page that is listed read the answer; the session's cookies may come along.
+    /// Lets a page of a listed origin read the response; the session's cookies are allowed.
     func addFields(to response: inout Response, for request: Request) {
         guard !origins.isEmpty else { return }
         response.headers.append(HTTPField(name: .vary, value: "Origin"))

@@ -6,7 +6,7 @@ internal import HummingbirdCore
 internal import Logging
 internal import RelyingParty
 
-/// Runs operations: who calls, the call itself, and its error as an answer.
+/// Runs operations: identifies the caller, calls the handler, and converts errors to responses.
 struct Dispatch: Sendable {
     let service: Service
 
@@ -46,7 +46,8 @@ struct Dispatch: Sendable {
         return response
     }
 
-    /// Errors of the server's own are told in full; refusals only on request, so that a crowd does not fill the log.
+    /// Logs the server's own errors in full, and refusals at a lower level only, so that many of them do not fill the
+    /// log.
     private func log(_ error: any Error, _ call: Call, _ operation: Operation) {
         let problem = ErrorReply.problem(of: error)
         let isOwn = !(error is Problem || error is OAuthProblem) && problem.code == .internalError
@@ -57,7 +58,7 @@ struct Dispatch: Sendable {
         )
     }
 
-    /// The peer, or whom proxies that are trusted say: the last address that is none of theirs.
+    /// The peer's address or, behind trusted proxies, the last forwarded address that is not one of theirs.
     private func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.remoteAddress?.ipAddress ?? "local"
         let proxies = service.configuration.trustedProxies
@@ -66,7 +67,7 @@ struct Dispatch: Sendable {
         return addresses.last { !proxies.contains($0) && $0.utf8.count <= 64 } ?? peer
     }
 
-    /// Who calls, as the operation demands it.
+    /// Identifies the caller as the operation requires.
     ///
     /// - Throws: ``Problem``; ``StoreError``.
     private func caller(of call: Call, _ access: Operation.Access) async throws -> Call.Caller {
@@ -75,7 +76,7 @@ struct Dispatch: Sendable {
         case .open: return .anybody
         case .openOrSession:
             if let token { return .session(try await session(token, call)) }
-            // Whoever has nothing but a cookie that is over is anybody.
+            // A caller with only an expired cookie is anonymous.
             return try await sessionInCookies(call).map { .session($0) } ?? .anybody
         case .session: return .session(try await session(token, call))
         case .fresh:
@@ -118,13 +119,14 @@ struct Dispatch: Sendable {
     private func live(_ token: String, _ call: Call) async throws -> AuthenticatedSession? {
         guard let parsed = OpaqueToken(token, .access) else { return nil }
         let digest = TokenDigest(parsed.digest)
-        // A step of its own: the optimizer of Swift 6.3 crashes on the call in a condition.
+        // A statement of its own: the optimiser of Swift 6.3 crashes on the call in a condition.
         let live = try await service.store.liveSession(digest, .access, now: call.now)
         guard let live else { return nil }
         return AuthenticatedSession(session: live.session, account: live.account)
     }
 
-    /// A browser sends cookies whoever makes it send the request, so that one which changes something needs more.
+    /// The session of the cookies; since a browser sends cookies with any page's requests, other methods than GET need
+    /// a listed origin.
     private func sessionInCookies(_ call: Call) async throws -> AuthenticatedSession? {
         guard let token = service.cookies.token(.access, in: call.request) else { return nil }
         if call.request.method != .get { try service.requireListedOrigin(call.request) }
@@ -154,6 +156,6 @@ extension Service {
 }
 
 extension Timestamp {
-    /// The clock on the wall.
+    /// The wall-clock time.
     static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 }

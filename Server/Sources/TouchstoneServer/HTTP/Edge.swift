@@ -3,12 +3,12 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
 
-/// What every request passes first and every answer last: trace id, errors, security headers, metrics.
+/// The outermost middleware of every request: trace id, errors, security headers, metrics.
 struct Edge: RouterMiddleware {
     typealias Context = ServerContext
 
     let service: Service
-    /// The operations of this port, to tell an unknown address from an unknown method.
+    /// The operations of this port, to distinguish an unknown path from an unknown method.
     let operations: [Operation]
     let isSecure: Bool
     let crossOrigin: CrossOrigin
@@ -30,7 +30,7 @@ struct Edge: RouterMiddleware {
         } catch let error as any HTTPResponseError where error.status == .notFound {
             response = ErrorReply.response(for: unknown(request), request, traceID, asOAuth: false)
         } catch {
-            // Operations answer their own errors; what comes here is the framework's.
+            // Operations convert their own errors; errors that arrive here are the framework's.
             service.logger.error("\(error)", metadata: ["trace": "\(traceID)"])
             response = ErrorReply.response(for: Problem(.internalError), request, traceID, asOAuth: false)
         }
@@ -45,7 +45,8 @@ struct Edge: RouterMiddleware {
         return response
     }
 
-    /// An address that is known with other methods answers with those (RFC 9110, section 15.5.6).
+    /// The error for an unmatched request; a path that exists with other methods lists those (RFC 9110, section
+    /// 15.5.6).
     private func unknown(_ request: Request) -> any Error {
         let path = request.uri.path.split(separator: "/", omittingEmptySubsequences: true)
         let methods = operations.filter { operation in
@@ -59,7 +60,7 @@ struct Edge: RouterMiddleware {
 
     private func addFields(to response: inout Response, _ traceID: String) {
         response.headers[.requestID] = traceID
-        // A handler that knows better set its own.
+        // Handlers may set their own value.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         for (name, value) in Self.fields where response.headers[name] == nil {
             response.headers[name] = value
@@ -76,12 +77,12 @@ struct Edge: RouterMiddleware {
     ]
 }
 
-/// The trace id of the request that a task works for.
+/// The trace id of the request that a task handles.
 enum CurrentTrace {
     @TaskLocal static var id = ""
 }
 
-/// An address that is known with other methods.
+/// A path that exists with other methods.
 struct MethodNotAllowed: Error {
     let allowed: String
 }

@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import RelyingParty
 
-/// Makes answers of errors.
+/// Converts errors to responses.
 enum ErrorReply {
     static func response(
         for error: any Error,
@@ -34,7 +34,7 @@ enum ErrorReply {
         return made(reply)
     }
 
-    /// What a client may know of an error.
+    /// The part of an error that a client may see.
     static func problem(of error: any Error) -> Problem {
         switch error {
         case let problem as Problem: problem

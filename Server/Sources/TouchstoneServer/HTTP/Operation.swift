@@ -2,17 +2,17 @@ internal import AccountStore
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// One operation of the API: what the router, the OpenAPI document and the tests all know it by.
+/// One operation of the API, as used by the router, the OpenAPI document and the tests.
 struct Operation: Sendable {
     let method: HTTPRequest.Method
-    /// Such as `/v1/credentials/{id}`.
+    /// The path, such as `/v1/credentials/{id}`.
     let path: String
     /// Its name in the OpenAPI document.
     let id: String
     let access: Access
     /// Whether errors have the form of RFC 6749 rather than of RFC 9457.
     var hasOAuthErrors = false
-    /// Whether a DPoP proof may come with it: then the answer has the current nonce.
+    /// Whether a request may carry a DPoP proof: then the response has the current nonce.
     var takesDPoP = false
     let handle: @Sendable (Service, Call) async throws -> Reply
 
@@ -34,39 +34,39 @@ struct Operation: Sendable {
         self.handle = handle
     }
 
-    /// Who may call an operation.
+    /// The access control of an operation.
     enum Access: Sendable, Equatable {
-        /// Anybody.
+        /// Every caller.
         case open
-        /// Anybody; a session counts where one is shown.
+        /// Every caller; a session is used if presented.
         case openOrSession
-        /// Whoever shows an access token.
+        /// Callers with an access token.
         case session
-        /// As ``session``, with an authentication not longer ago than the configuration says.
+        /// As ``session``, with an authentication within the configured time.
         case fresh
-        /// Whoever shows the service secret.
+        /// Callers with the service secret.
         case service
-        /// Either.
+        /// Callers with the service secret or an access token.
         case serviceOrSession
-        /// Whoever shows an administrator's token; on the admin port alone.
+        /// Callers with an administrator's token; on the admin port only.
         case admin
     }
 }
 
-/// A request on its way through the server.
+/// A request being handled.
 struct Call: Sendable {
     let request: Request
     let parameters: Parameters
-    /// 32 hexadecimal digits; in the log, in the answer and in the audit record.
+    /// The trace id: 32 hexadecimal digits; also in the log, the response and the audit record.
     let traceID: String
-    /// The client's address: a proxy's word for it counts only where the proxy is trusted.
+    /// The client's address: a forwarded address counts only from a trusted proxy.
     let address: String
-    /// When it came.
+    /// When the request arrived.
     let now: Timestamp
-    /// Who calls, where the operation wants to know.
+    /// The caller, if the operation needs it.
     var caller: Caller = .anybody
 
-    /// Who calls.
+    /// The caller of an operation.
     enum Caller: Sendable {
         case anybody
         case session(AuthenticatedSession)
@@ -74,9 +74,9 @@ struct Call: Sendable {
         case admin(String)
     }
 
-    /// The session that calls.
+    /// The calling session.
     ///
-    /// - Throws: ``Problem`` with `invalid_token` without one.
+    /// - Throws: ``Problem`` with `invalid_token` if there is none.
     var session: AuthenticatedSession {
         get throws(Problem) {
             guard case .session(let session) = caller else { throw Problem(.invalidToken) }
@@ -84,9 +84,9 @@ struct Call: Sendable {
         }
     }
 
-    /// A part of the path, as bytes.
+    /// A parameter of the path.
     ///
-    /// - Throws: ``Problem`` with `not_found`: nothing has a malformed identifier.
+    /// - Throws: ``Problem`` with `not_found`: no object has a malformed identifier.
     func identifier(_ name: String = "id") throws(Problem) -> String {
         guard let text = parameters.get(name), (1...1400).contains(text.utf8.count) else {
             throw Problem(.notFound)

@@ -3,14 +3,14 @@ internal import WebAuthn
 internal import WebAuthnModel
 
 extension JSONValue {
-    /// The value that an encoder makes.
+    /// Converts an encodable value to JSON.
     init(encoding value: some Encodable) throws {
         self = try JSONValue(parsing: Array(try JSONEncoder().encode(value)))
     }
 }
 
 extension PublicKeyCredentialRequestOptions {
-    /// What an encoder makes of it, made member by member: every login begins with one.
+    /// The encoder's result, built directly because every login begins with it.
     var json: JSONValue {
         [
             "allowCredentials": .array(
@@ -28,12 +28,12 @@ extension PublicKeyCredentialRequestOptions {
     }
 }
 
-/// What a server needs of options that it gave out, and kept as text.
+/// The parts of issued options, stored as text, that the server needs.
 struct KeptOptions {
     let challenge: [UInt8]
     let credentials: [[UInt8]]
 
-    /// Reads options of a login; nil when they are damaged.
+    /// Parses the options of a login; nil when they are damaged.
     init?(_ publicKey: JSONValue?) {
         guard let members = publicKey?.object, let challenge = members["challenge"]?.bytes else { return nil }
         self.challenge = challenge

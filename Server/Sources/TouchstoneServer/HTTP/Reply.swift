@@ -5,7 +5,7 @@ internal import NIOCore
 internal import RelyingParty
 internal import WebAuthnModel
 
-/// What an operation answers.
+/// The response of an operation.
 struct Reply: Sendable {
     var status: HTTPResponse.Status
     var fields: HTTPFields = [:]
@@ -38,7 +38,7 @@ struct Reply: Sendable {
         return reply
     }
 
-    /// - Throws: ``CanonicalJSON/Unsupported`` for a value that has no canonical form, which is a defect.
+    /// - Throws: ``CanonicalJSON/Unsupported`` for a value without a canonical form, which is a defect.
     func response() throws -> Response {
         var fields = fields
         let bytes: [UInt8]
@@ -73,7 +73,7 @@ extension HTTPField.Name {
     static let forwardedFor = known("X-Forwarded-For")
     static let traceParent = known("traceparent")
 
-    /// A name that is written in this program.
+    /// Creates a field name from a literal.
     static func known(_ text: String) -> Self {
         guard let name = Self(text) else { preconditionFailure("\(text) is no name of a field") }
         return name

@@ -2,10 +2,10 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Closes a connection whose next request is not there in time, head and body, however slowly it comes: an idle limit alone is
-/// kept alive by a byte now and then.
+/// Closes a connection whose next request does not arrive completely in time, head and body: an idle limit alone can be
+/// reset by a byte now and then.
 ///
-/// Time does not run while a request is worked on.
+/// The time does not run while a request is being handled.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -13,11 +13,11 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let time: TimeAmount
-    /// When the connection ends; nil: a request is worked on.
+    /// When the connection is closed; nil: a request is being handled.
     private var deadline: NIODeadline?
-    /// Looks at ``deadline`` now and then: a timer for each request would cost more than the rest of this.
+    /// Checks ``deadline`` periodically: a timer for each request would cost more than the rest of this.
     private var timer: Scheduled<Void>?
-    /// Requests that came whole and are not answered yet; -1: one was answered before it came whole.
+    /// The number of complete requests without a response; -1: a response was sent before its request was complete.
     private var pending = 0
 
     init(_ time: TimeAmount) { self.time = time }
@@ -66,7 +66,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private func look(_ channel: any Channel, after wait: TimeAmount) {
         timer = channel.eventLoop.assumeIsolated().scheduleTask(in: wait) { [self] in
             let now = NIODeadline.now()
-            // While a request is worked on the next look is as far away as its end could be.
+            // While a request is handled, the next check is due when the next deadline could be at the earliest.
             let left = deadline.map { $0 - now } ?? time
             if left > .zero { look(channel, after: left) } else { channel.close(promise: nil) }
         }

@@ -2,7 +2,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// What the framework keeps of a request, and the address that it came from.
+/// The framework's request context, with the client's address.
 struct ServerContext: RemoteAddressRequestContext {
     var coreContext: CoreRequestContextStorage
     let remoteAddress: SocketAddress?

@@ -4,8 +4,8 @@ internal import Logging
 internal import RelyingParty
 internal import WebAuthn
 
-/// All that the operations work with: settings, store, keys, and no state of its own, so that several processes can serve
-/// one store.
+/// The settings, the store and the keys for the operations; without state of its own, so that several processes can
+/// serve one store.
 final class Service: Sendable {
     let configuration: ServerConfiguration
     let store: any AccountStore
@@ -21,14 +21,14 @@ final class Service: Sendable {
     let passwordPolicy: PasswordPolicy
     let serviceSecret: ServiceSecret?
     let cookies: SessionCookies
-    /// The page for an account; nil: the configuration wants none.
+    /// The account page; nil: disabled in the configuration.
     let page: PageFiles?
-    /// Pages that may change something with the session that their cookies hold.
+    /// Origins of pages that may make changes with a session in cookies.
     let callingOrigins: Set<String>
     let metrics: ServerMetrics
     let logger: Logger
 
-    /// Takes a store that is open and migrated.
+    /// Creates a service on an open and migrated store.
     ///
     /// - Throws: ``ConfigurationFault`` for files that cannot be read; ``StoreError``.
     init(
@@ -82,7 +82,7 @@ final class Service: Sendable {
         self.devices = devices
     }
 
-    /// Writes to the audit what no other operation of the store writes; that it cannot be written is logged and counted.
+    /// Writes an audit event outside of other store operations; a failure is logged and counted.
     func audit(_ event: AuditEvent, at now: Timestamp) async {
         do throws(StoreError) {
             try await store.record([event], now: now)
@@ -94,12 +94,13 @@ final class Service: Sendable {
 }
 
 extension TPMKeyPolicy {
-    /// What our device's keys want: the authorisation value, which only the daemon has, and only for a verified user.
+    /// The policy of our devices' keys: the authorisation value, which only the daemon has, and uses only for a
+    /// verified user.
     static let ours = TPMKeyPolicy(accepted: [[.authValue]])
 }
 
 extension Call {
-    /// An event of this request.
+    /// An audit event of this request.
     func event(
         _ name: AuditEvent.Name,
         account: AccountID? = nil,

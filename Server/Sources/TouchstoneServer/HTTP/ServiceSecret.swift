@@ -1,13 +1,13 @@
 internal import Crypto
 internal import Foundation
 
-/// What other services show to introspect tokens and to make transactions; compared in constant time.
+/// The secret with which other services introspect tokens and create transactions; compared in constant time.
 struct ServiceSecret: Sendable {
     private let digest: SHA256.Digest
 
-    /// Reads a file of one line.
+    /// Reads the secret from a file of one line.
     ///
-    /// - Throws: ``ConfigurationFault`` when it cannot be read or is guessable.
+    /// - Throws: ``ConfigurationFault`` when the file cannot be read or the secret is guessable.
     init(_ path: String) throws(ConfigurationFault) {
         guard let text = try SecretFile.existing(path) else {
             throw ConfigurationFault(place: path, reason: "is not there")

@@ -1,8 +1,9 @@
 internal import SecureRandom
 
-/// The identifier of a request in log, answer and audit record: 32 hexadecimal digits (W3C Trace Context).
+/// The identifier of a request in the log, the response and the audit record: 32 hexadecimal digits (W3C Trace
+/// Context).
 enum TraceIdentifier {
-    /// The one that the client brought in `traceparent`, else a new one.
+    /// The client's trace id from `traceparent`, or a new one.
     static func of(traceParent: String?) -> String {
         if let parts = traceParent?.split(separator: "-", omittingEmptySubsequences: false), parts.count >= 4,
             parts[0].utf8.count == 2, parts[1].utf8.count == 32,
@@ -15,13 +16,13 @@ enum TraceIdentifier {
     }
 }
 
-/// Bytes that nobody can guess.
+/// Cryptographically secure random bytes.
 enum Random {
     static func bytes(_ count: Int) -> [UInt8] { SecureRandom.bytes(count) }
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits a byte.
+    /// Two lowercase digits per byte.
     var hexadecimal: String {
         let digits: StaticString = "0123456789abcdef"
         var text: [UInt8] = []

@@ -1,7 +1,7 @@
 internal import CoreMetrics
 internal import Synchronization
 
-/// One counter.
+/// The value of one counter.
 final class CounterCell: CounterHandler, Sendable {
     private let count = Atomic<Int64>(0)
 
@@ -10,7 +10,7 @@ final class CounterCell: CounterHandler, Sendable {
     var value: Int64 { count.load(ordering: .relaxed) }
 }
 
-/// One gauge.
+/// The value of one gauge.
 final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
     private let number = Mutex(0.0)
 
@@ -23,7 +23,7 @@ final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
     var value: Double { number.withLock { $0 } }
 }
 
-/// One histogram; the bounds are ``PrometheusRegistry/buckets``.
+/// The values of one histogram, with the bounds of ``PrometheusRegistry/buckets``.
 final class HistogramCell: TimerHandler, RecorderHandler, Sendable {
     private struct State {
         var counts = [Int](repeating: 0, count: PrometheusRegistry.buckets.count + 1)
@@ -41,6 +41,6 @@ final class HistogramCell: TimerHandler, RecorderHandler, Sendable {
         }
     }
 
-    /// How many values are in each bucket, the last without a bound; and the sum of all.
+    /// The number of values in each bucket, the last one unbounded; and the sum of all values.
     var values: (counts: [Int], sum: Double) { state.withLock { ($0.counts, $0.sum) } }
 }

@@ -1,13 +1,13 @@
 public import CoreMetrics
 internal import Synchronization
 
-/// Collects what swift-metrics records, and writes it in Prometheus' text format (version 0.0.4).
+/// Collects the metrics of swift-metrics, and writes them in Prometheus's text format (version 0.0.4).
 ///
-/// Counters and gauges are as they are named; timers become histograms in seconds with the buckets of ``buckets``.
+/// Counters and gauges keep their names; timers become histograms in seconds with the buckets of ``buckets``.
 public final class PrometheusRegistry: MetricsFactory, Sendable {
     /// The upper bounds of a histogram, in seconds.
     static let buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// Names with different labels that are kept; what comes later is counted nowhere, so that memory stays bounded.
+    /// The maximum number of series (names with labels); further ones are not counted, so that memory stays bounded.
     static let mostSeries = 10_000
 
     struct Key: Hashable, Sendable, Comparable {
@@ -34,15 +34,15 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes an empty registry.
+    /// Creates an empty registry.
     public init() {}
 
-    /// Tells what a metric is, for `# HELP`.
+    /// Sets the `# HELP` text of a metric.
     func describe(_ name: String, _ help: String) { state.withLock { $0.help[name] = help } }
 
     // MARK: MetricsFactory
 
-    /// Makes a counter, or finds it.
+    /// Returns the counter for a label, creating it if necessary.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let key = Self.key(label, dimensions)
         return state.withLock { state in
@@ -53,7 +53,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         }
     }
 
-    /// Makes a gauge; a recorder that aggregates is a histogram.
+    /// Returns a gauge, or a histogram if the recorder aggregates.
     public func makeRecorder(
         label: String,
         dimensions: [(String, String)],
@@ -63,12 +63,12 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         return aggregate ? histogram(key) : gauge(key)
     }
 
-    /// Makes a meter, which is a gauge.
+    /// Returns a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         gauge(Self.key(label, dimensions))
     }
 
-    /// Makes a timer, which is a histogram in seconds.
+    /// Returns a histogram in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         histogram(Self.key(label, dimensions))
     }
@@ -107,7 +107,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         )
     }
 
-    /// Letters, digits and `_`; other libraries write dots.
+    /// Replaces all but letters and digits by `_`; other libraries use dots.
     private static func name(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber == true ? "_\(name)" : name
@@ -115,7 +115,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
 
     // MARK: Text
 
-    /// All of it, in the order of names.
+    /// The text of all metrics, in the order of their names.
     public func text() -> String {
         let (counters, gauges, histograms, help) = state.withLock {
             ($0.counters, $0.gauges, $0.histograms, $0.help)

@@ -2,7 +2,7 @@ internal import CoreMetrics
 internal import Metrics
 internal import Synchronization
 
-/// What the server counts; the names are Prometheus'.
+/// The server's metrics, with names in Prometheus's style.
 struct ServerMetrics: Sendable {
     let registry: PrometheusRegistry
     private let series = KnownSeries()
@@ -44,7 +44,7 @@ struct ServerMetrics: Sendable {
         time("touchstone_request_seconds", [("route", route)], duration)
     }
 
-    /// Methods are a client's to invent.
+    /// The method, or `other` for an unknown one: clients can invent methods.
     private static func known(_ method: String) -> String {
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(method) ? method : "other"
     }
@@ -72,9 +72,9 @@ struct ServerMetrics: Sendable {
     }
 }
 
-/// The series that were written to before: finding one by its labels' texts is much of what a request costs else.
+/// A cache of series: finding one by the texts of its labels is a large part of a request's remaining cost.
 ///
-/// There are few, because no label is a client's to invent.
+/// There are few, because clients cannot invent labels.
 private final class KnownSeries: Sendable {
     private struct Key: Hashable {
         let name: String

@@ -3,8 +3,8 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import WebAuthnModel
 
-/// The OpenAPI 3.1 document of operations: what is the same for all comes from the operations themselves, what is each
-/// one's own from ``OperationDescription``.
+/// The OpenAPI 3.1 document of operations: the common parts come from the operations themselves, the specific parts
+/// from ``OperationDescription``.
 struct OpenAPIDocument: Sendable {
     let operations: [Operation]
     let server: String
@@ -109,7 +109,7 @@ struct OpenAPIDocument: Sendable {
                 JSONValue(members: ["description": .string(reply.text), "content": content])
             )
         }
-        // A status that is a reply of the operation's own is not repeated.
+        // A status that the operation itself describes is not repeated.
         let codes = self.codes(operation, description)
         for status in Set(codes.map(\.status)).sorted()
         where !description.replies.contains(where: { $0.status == status }) {
@@ -132,7 +132,7 @@ struct OpenAPIDocument: Sendable {
         return responses
     }
 
-    /// What any operation of its kind may answer, and what this one may.
+    /// The error codes of this operation, including those of its kind.
     func codes(_ operation: Operation, _ description: OperationDescription) -> Set<Problem.Code> {
         var codes = Set(description.errors).union([.internalError, .overloaded])
         if description.body != nil {

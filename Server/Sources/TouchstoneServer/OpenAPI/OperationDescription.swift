@@ -1,13 +1,13 @@
 internal import WebAuthnModel
 
-/// What a document says of one operation beyond what the operation itself knows.
+/// The documentation of one operation beyond the data of the operation itself.
 struct OperationDescription: Sendable {
     let summary: String
-    /// Content type and schema.
+    /// The content type and the schema.
     var body: (type: String, schema: JSONValue)?
     var query: [(name: String, isRequired: Bool, schema: JSONValue)] = []
     var replies: [Reply] = []
-    /// Errors beside those that any operation of its kind has.
+    /// Errors in addition to those of every operation of its kind.
     var errors: [Problem.Code] = []
 
     struct Reply: Sendable {

@@ -1,6 +1,6 @@
 internal import WebAuthnModel
 
-/// JSON Schemas (2020-12) of what the API takes and gives.
+/// JSON Schemas (2020-12) of the API's inputs and outputs.
 enum Schemas {
     static let string: JSONValue = ["type": "string"]
     static let integer: JSONValue = ["type": "integer"]
@@ -22,12 +22,12 @@ enum Schemas {
         ["type": "string", "enum": .array(values.map { .string($0) })]
     }
 
-    /// An object with exactly these members; a name with `?` at its end may be absent.
+    /// An object with exactly these members; a name that ends in `?` is optional.
     static func object(_ properties: KeyValuePairs<String, JSONValue>) -> JSONValue {
         members(properties, isOpen: false)
     }
 
-    /// An object with at least these members: what clients send may have more.
+    /// An object with at least these members: clients may send more.
     static func input(_ properties: KeyValuePairs<String, JSONValue>) -> JSONValue {
         members(properties, isOpen: true)
     }

@@ -2,19 +2,19 @@ internal import Crypto
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The files of the page for an account.
+/// The files of the account page.
 ///
-/// They are compiled in, so that the program is all that has to be installed, and what it serves is of its own version.
+/// They are compiled in, so that only the program must be installed, and serves files of its own version.
 struct PageFiles: Sendable {
-    /// The page itself, with the relying party's name in it.
+    /// The HTML page, with the relying party's name inserted.
     let page: File
     private let assets: [String: File]
 
-    /// A file, ready to be sent.
+    /// A file, ready to be served.
     struct File: Sendable {
         let type: String
         let bytes: [UInt8]
-        /// Changes with the bytes.
+        /// The ETag, which changes with the bytes.
         let tag: String
 
         init(_ type: String, _ bytes: [UInt8]) {
@@ -26,7 +26,7 @@ struct PageFiles: Sendable {
 
     /// Prepares the files.
     ///
-    /// - Parameter relyingParty: its name, for people.
+    /// - Parameter relyingParty: its display name.
     init(relyingParty: String) {
         let html = String(decoding: PackageResources.index_html, as: UTF8.self)
         page = File(
@@ -48,10 +48,10 @@ struct PageFiles: Sendable {
         ]
     }
 
-    /// The names of all files beside the page.
+    /// The names of all files besides the page.
     var names: [String] { assets.keys.sorted() }
 
-    /// A file of the page; nil: there is none.
+    /// A file of the page; nil: it does not exist.
     func asset(_ name: String) -> File? { assets[name] }
 
     private static func escaped(_ text: String) -> String {

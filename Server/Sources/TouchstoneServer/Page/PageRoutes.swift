@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// The page for an account: static files, which call the API as any other client does.
+/// The account page: static files, which call the API like any other client.
 enum PageRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/", "page", .open) { service, call in try reply(service.page?.page, call) },
@@ -19,14 +19,14 @@ enum PageRoutes {
         }
         let isKnown = known.contains { $0 == file.tag || $0 == "*" }
         var reply = isKnown ? Reply(status: .notModified, body: .none) : .bytes(file.bytes, type: file.type)
-        // Asked for again each time, and answered with a line when nothing changed: a new version is there at once.
+        // Revalidated by the browser each time, with a short response if unchanged: a new version takes effect at once.
         reply.fields[.cacheControl] = "no-cache"
         reply.fields[.eTag] = file.tag
         for (name, value) in fields { reply.fields[name] = value }
         return reply
     }
 
-    /// The page loads nothing from elsewhere, runs what lies beside it and nothing else, and is in nobody's frame.
+    /// The page loads nothing from other origins, runs only its own scripts, and cannot be framed.
     static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
         form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; \

@@ -1,16 +1,16 @@
 internal import RelyingParty
 
-/// Derives passwords in the bounded pool; whether there is a user does not change what it costs.
+/// Derives passwords in the bounded pool; the cost does not depend on whether the user exists.
 struct PasswordChecker: Sendable {
     let pool: DerivationPool
-    /// How many derivations run or wait at most.
+    /// The maximum number of derivations running or waiting.
     private let capacity: Int
     private let cost: PasswordHash.Cost
     private let metrics: ServerMetrics
-    /// Of a password that nobody has: what an unknown user is checked against.
+    /// The hash of a random password, against which the passwords of unknown users are checked.
     private let stranger: PasswordHash
 
-    /// - Throws: what the derivation throws when memory is short.
+    /// - Throws: the derivation's error when memory is short.
     init(_ configuration: ServerConfiguration, processors: Int, _ metrics: ServerMetrics) throws {
         let workers = configuration.passwordWorkers ?? processors
         let waiting = configuration.passwordQueue ?? 4 * workers
@@ -21,19 +21,19 @@ struct PasswordChecker: Sendable {
         stranger = try PasswordHash(password: Random.bytes(16).hexadecimal, cost: cost)
     }
 
-    /// Whether another one would be refused.
+    /// Whether a further derivation would be refused.
     var isFull: Bool { pool.depth >= capacity }
 
-    /// What a check came to.
+    /// The result of a check.
     enum Verdict: Sendable {
-        /// It is the password.
+        /// The password is correct.
         ///
-        /// - rehashed: the same one with the cost that is configured now; nil: it has that.
+        ///   - rehashed: its hash with the configured cost; nil: the stored hash has that cost.
         case correct(rehashed: String?)
         case wrong
     }
 
-    /// Checks a password against a stored text; without one it derives all the same.
+    /// Checks a password against a stored hash; without one it derives as well.
     ///
     /// - Throws: ``DerivationPool/Overloaded``.
     func check(_ password: String, against stored: String?) async throws -> Verdict {
@@ -50,7 +50,7 @@ struct PasswordChecker: Sendable {
         }
     }
 
-    /// Derives a new one, as it is stored.
+    /// Derives the hash of a new password, for storing.
     ///
     /// - Throws: ``DerivationPool/Overloaded``.
     func hash(_ password: String) async throws -> String {

@@ -1,18 +1,18 @@
 internal import FrequentWords
 
-/// Which passwords may be chosen (NIST SP 800-63B-4, section 3.1.1; ASVS 6.2): long enough, not among those that are tried
-/// first, not the user's name; no rules of composition.
+/// Which passwords are accepted (NIST SP 800-63B-4, section 3.1.1; ASVS 6.2): long enough, not among the most common
+/// ones, not the username; without composition rules.
 struct PasswordPolicy: Sendable {
-    /// Characters, at least.
+    /// The minimum number of characters.
     let minimum: Int
-    /// Bytes that are read at most; a longer one only costs time.
+    /// The maximum number of bytes read; a longer password only costs time.
     static let mostBytes = 512
-    /// Characters, at most.
+    /// The maximum number of characters.
     static let maximum = 128
 
-    /// Accepts a password.
+    /// Checks a new password.
     ///
-    /// - Throws: ``Problem`` with `weak_password` and what is wrong.
+    /// - Throws: ``Problem`` with `weak_password` and the reason.
     func check(_ password: String, username: String) throws(Problem) {
         guard password.count >= minimum else {
             throw Problem(.weakPassword, "at least \(minimum) characters")

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// How many connections a process can have: an accept that finds no free descriptor would end the server.
+/// The number of connections that a process can have: an accept without a free descriptor would end the server.
 enum Descriptors {
-    /// What stays for the store, the log, files and the admin port.
+    /// Descriptors reserved for the store, the log, files and the admin port.
     private static let reserved = 192
-    /// As many connections at most, whatever the system allows: each costs memory.
+    /// The maximum number of connections, whatever the system allows: each costs memory.
     private static let most = 16_384
-    /// Connections of the admin port.
+    /// The number of connections of the admin port.
     static let adminConnections = 64
 
-    /// Takes as many descriptors as the system allows, and says how many connections of the API fit into them.
+    /// Raises the descriptor limit to the system's maximum, and returns how many API connections fit into it.
     static func connections() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 512 }

@@ -24,7 +24,7 @@ public final class ListeningPorts: Sendable {
         for continuation in waiting { continuation.resume(returning: ready) }
     }
 
-    /// Waits for both.
+    /// Waits until the server listens on both.
     public func both() async -> (api: Int, admin: Int) {
         await withCheckedContinuation { continuation in
             let ready = state.withLock { state -> (api: Int, admin: Int)? in

@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// The processors that this process may run on, which are fewer than the machine's under taskset(1) or a CPUAffinity of systemd.
+/// The processors that this process may use, which are fewer than the machine's under taskset(1) or systemd's
+/// CPUAffinity.
 public enum Processors {
-    /// How many; at least 1.
+    /// The number of processors; at least 1.
     public static var count: Int {
         let all = ProcessInfo.processInfo.activeProcessorCount
-        // Glibc's module does not have sched_getaffinity(2); the kernel says the same here.
+        // The Glibc module lacks sched_getaffinity(2); this file has the same information.
         guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Cpus_allowed:") })
         else { return all }

@@ -6,12 +6,12 @@ internal import Metrics
 internal import RelyingParty
 
 extension ServerProgram {
-    /// Opens the store and prepares a server, ready to be run.
+    /// Opens the store and prepares a server.
     ///
     /// - Parameters:
     ///   - configuration: the settings.
-    ///   - isAlone: whether the metrics of the process's libraries are this server's too: once a process.
-    ///   - logger: where it says what happens.
+    ///   - isAlone: whether this server also exports the metrics of the process's libraries; possible once per process.
+    ///   - logger: the logger.
     /// - Returns: the server.
     /// - Throws: ``StartError``.
     public static func start(
@@ -34,9 +34,9 @@ extension ServerProgram {
         }
     }
 
-    /// Makes a one-time token for the first administrator, if there is none yet.
+    /// Creates a one-time token for the first administrator, if there is none yet.
     ///
-    /// - Returns: the token, good for a day; nil when there is an administrator.
+    /// - Returns: the token, valid for a day; nil when there is an administrator.
     /// - Throws: ``StartError``.
     public func offerFirstAdministrator() async throws -> String? {
         let token = OpaqueToken(.bootstrap)
@@ -53,9 +53,9 @@ extension ServerProgram {
         }
     }
 
-    /// Brings the store's schema up to date, and makes it where there is none.
+    /// Migrates the store's schema to the current version, creating it if necessary.
     ///
-    /// - Returns: the version it had and the one it has; 0: it was empty.
+    /// - Returns: the versions before and after; 0: it was empty.
     /// - Throws: ``StartError``.
     public static func migrate(_ configuration: ServerConfiguration) throws -> (from: Int, to: Int) {
         try StoreOpener.migrate(configuration)
@@ -63,9 +63,9 @@ extension ServerProgram {
 }
 
 extension ServerConfiguration {
-    /// Reads all files that the settings name, without making any.
+    /// Reads all files that the settings name, without creating any.
     ///
-    /// - Returns: the settings in force, one a line, for people.
+    /// - Returns: the effective settings as text, one per line.
     /// - Throws: ``ConfigurationFault``.
     public func check() throws(ConfigurationFault) -> String {
         _ = try EndorsementPolicy(self)

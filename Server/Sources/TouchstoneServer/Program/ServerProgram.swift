@@ -9,18 +9,18 @@ internal import NIOCore
 internal import RelyingParty
 public import ServiceLifecycle
 
-/// The server: both ports, the store's upkeep, and an orderly end.
+/// The server: both ports, the store's maintenance, and an orderly shutdown.
 public final class ServerProgram: ServiceLifecycle.Service {
     private let service: Service
     private let api: Application<RouterResponder<ServerContext>>
     private let admin: Application<RouterResponder<ServerContext>>
     let store: any AccountStore
-    /// What each port's router serves: `GET /v1/me`.
+    /// The routes of each port, such as `GET /v1/me`.
     let routes: (api: [String], admin: [String])
-    /// Both ports, once they listen: for tests and for whoever let the system choose.
+    /// Both ports, once the server listens: for tests, and for ports chosen by the system.
     public let ports: ListeningPorts
 
-    /// Prepares a server on a store that is open and migrated.
+    /// Prepares a server on an open and migrated store.
     ///
     /// - Throws: ``ConfigurationFault``; an error of the store or of TLS.
     init(
@@ -67,7 +67,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
         )
     }
 
-    /// How many passwords are derived or wait.
+    /// The number of password derivations running or waiting.
     var passwordsInWork: Int { service.passwords.pool.depth }
 
     private static func routes(of router: Router<ServerContext>) -> [String] {
@@ -93,9 +93,9 @@ public final class ServerProgram: ServiceLifecycle.Service {
         return router
     }
 
-    /// The fields of a request fit 32 KiB.
+    /// A server without TLS; the header fields of a request may have 32 KiB.
     ///
-    /// ``RequestDeadline`` ends idle connections too.
+    /// ``RequestDeadline`` also closes idle connections.
     private static func plain(_ configuration: ServerConfiguration) -> HTTPServerBuilder {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
         return .http1(
@@ -118,7 +118,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
         return try .tls(plain(configuration), tlsConfiguration: files.configuration)
     }
 
-    /// Runs until the task is cancelled or the service group shuts down: requests that were begun are finished.
+    /// Runs until the task is cancelled or the service group shuts down: requests in progress are finished.
     public func run() async throws {
         let now = Timestamp.now
         await service.audit(AuditEvent(.startup, reason: ServerVersion.text), at: now)

@@ -1,16 +1,16 @@
-/// Why the program cannot begin.
+/// Why the program cannot start.
 public struct StartError: Error, Sendable, CustomStringConvertible {
-    /// What to do about it; the exit status says the same.
+    /// The kind of error, which also determines the exit status.
     public enum Kind: Sendable {
-        /// Mend the configuration.
+        /// The configuration must be corrected.
         case configuration
-        /// See to the database.
+        /// The database needs attention.
         case store
     }
 
-    /// What to do about it.
+    /// The kind of error.
     public let kind: Kind
-    /// What is wrong.
+    /// The message.
     public let description: String
 
     init(_ kind: Kind, _ description: String) {

@@ -3,9 +3,9 @@ internal import Foundation
 internal import PostgreSQLStore
 internal import SQLiteStore
 
-/// Opens the store that a configuration names.
+/// Opens the configured store.
 enum StoreOpener {
-    /// Opens it; a SQLite file that is not there is made.
+    /// Opens the store; a missing SQLite file is created.
     ///
     /// - Throws: ``StartError``.
     static func open(_ configuration: ServerConfiguration) throws(StartError) -> any AccountStore {
@@ -22,7 +22,7 @@ enum StoreOpener {
         }
     }
 
-    /// Brings the schema up to date, and makes it where there is none.
+    /// Migrates the schema to the current version, creating it if necessary.
     static func migrate(_ configuration: ServerConfiguration) throws(StartError) -> (from: Int, to: Int) {
         try makeDirectory(configuration)
         let address = configuration.databaseAddress
@@ -35,7 +35,7 @@ enum StoreOpener {
         }
     }
 
-    /// Any other address is libpq's.
+    /// Whether the address is a file; any other address is a connection string for libpq.
     private static func isFile(_ address: String) -> Bool { address.hasPrefix("/") }
 
     private static func makeDirectory(_ configuration: ServerConfiguration) throws(StartError) {

@@ -2,7 +2,7 @@ internal import AccountStore
 internal import Logging
 internal import ServiceLifecycle
 
-/// Removes what is over from the store, a part at a time; many servers may do it on one store.
+/// Purges expired rows from the store, a part at a time; several servers may do so on one store.
 struct Upkeep: ServiceLifecycle.Service {
     private let service: Service
 
@@ -24,7 +24,7 @@ struct Upkeep: ServiceLifecycle.Service {
     private func purge() async throws(StoreError) {
         let hours = service.configuration.auditRetention
         let settings = PurgeSettings(
-            // A century stands for ever: times have to stay within their numbers.
+            // A century stands for no limit, so that times do not overflow.
             auditRetention: hours == 0 ? .seconds(100 * 366 * 86_400) : .seconds(hours * 3600)
         )
         var cursor: PurgeCursor?

@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import RelyingParty
 internal import WebAuthnModel
 
-/// The account of whoever calls.
+/// The caller's account.
 enum AccountRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/v1/me", "me", .session, handle: me),

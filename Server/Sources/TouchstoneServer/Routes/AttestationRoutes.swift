@@ -10,15 +10,15 @@ internal import WebAuthn
 internal import WebAuthnModel
 internal import X509
 
-/// The attestation CA: an endorsement key in, a secret out that only its chip can read, a certificate for the attestation
-/// key of the same chip back (TPM 2.0 Part 1, section 24).
+/// The attestation CA: the client sends an endorsement key, gets a secret that only its chip can decrypt, and exchanges
+/// it for a certificate of an attestation key in the same chip (TPM 2.0 Part 1, section 24).
 enum AttestationRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/v1/attestation/ak", "beginActivation", .session, handle: begin),
         Operation(.post, "/v1/attestation/ak/{id}", "completeActivation", .session, handle: complete),
     ]
 
-    /// An attestation key signs only what the chip itself made, and stays there.
+    /// An attestation key only signs structures that the chip generated, and cannot leave the chip.
     private static let demanded: TPMObjectAttributes = [
         .fixedTPM, .fixedParent, .sensitiveDataOrigin, .restricted, .sign,
     ]
@@ -58,7 +58,7 @@ enum AttestationRoutes {
                 id: id,
                 account: caller.account.id,
                 secretDigest: Array(SHA256.hash(data: secret)),
-                // The certificate for it: made while the chip's names are at hand, handed out for the secret only.
+                // The certificate is created now, while the chip's names are known, but issued only for the secret.
                 certificate: try service.authority.issue(key, for: chip),
                 deviceAnchor: chip.anchor,
                 expiresAt: expiresAt
@@ -89,7 +89,7 @@ enum AttestationRoutes {
                 now: call.now
             )
         else { throw Problem(.ceremonyExpired) }
-        // The secret is random and good once, so that nothing is learnt from how long a comparison of digests takes.
+        // The secret is random and valid once, so the time of comparing digests reveals nothing.
         guard Array(SHA256.hash(data: secret)) == activation.secretDigest else {
             let problem = Problem(.attestationRejected, "this is not the secret")
             throw await refusal(problem, service, caller, call)
@@ -110,7 +110,7 @@ enum AttestationRoutes {
             ),
             now: call.now
         )
-        // The root is the verifier's own: what a client sends of it says nothing.
+        // Without the root: verifiers have their own, and ignore one that a client sends.
         return .json(["x5c": .array([JSONValue(base64URL: activation.certificate)])])
     }
 

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import WebAuthnModel
 
-/// The credentials of whoever calls.
+/// The caller's credentials.
 enum CredentialRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/v1/credentials", "listCredentials", .session, handle: list),
@@ -15,7 +15,7 @@ enum CredentialRoutes {
     private static func list(_ service: Service, _ call: Call) async throws -> Reply {
         let caller = try call.session
         let credentials = try await service.store.credentials(of: caller.account.id)
-        // With these a page tells the browser which passkeys are left (`signalAllAcceptedCredentials`).
+        // With these a page tells the browser which passkeys are still valid (`signalAllAcceptedCredentials`).
         return .json([
             "credentials": .array(credentials.map(\.json)),
             "rpId": .string(service.configuration.relyingPartyID),
@@ -73,7 +73,7 @@ enum CredentialRoutes {
 }
 
 extension Credential {
-    /// *credential* of the API.
+    /// The API's *credential*.
     var json: JSONValue {
         JSONValue(members: [
             "id": JSONValue(base64URL: id.bytes),
@@ -93,7 +93,7 @@ extension Credential {
         ])
     }
 
-    /// As models of authenticators are listed: 8-4-4-4-12 digits.
+    /// The usual form of an AAGUID: 8-4-4-4-12 digits.
     private static func text(aaguid: [UInt8]) -> String {
         var digits = aaguid.hexadecimal[...]
         return [8, 4, 4, 4, 12].map { count in

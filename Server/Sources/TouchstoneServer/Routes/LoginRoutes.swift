@@ -28,7 +28,7 @@ enum LoginRoutes {
         let form = try service.form(asked, call.request)
         let renewed = purpose == .reauth ? try call.session : nil
         let proof = try service.proof(of: call)
-        // A name that nobody can have costs what any name costs.
+        // An invalid name takes as long as a valid one.
         let username = Username.prepared(name)
         let found =
             if let username { try await service.store.loginAccount(username: username) } else {
@@ -100,15 +100,15 @@ enum LoginRoutes {
     }
 }
 
-/// What an authentication is for.
+/// The purpose of an authentication.
 enum LoginPurpose: String, CaseIterable {
-    /// A session of its own.
+    /// A new session.
     case login
-    /// The session that asks: it becomes fresh, and gets new tokens.
+    /// The calling session: it becomes fresh, and gets new tokens.
     case reauth
 }
 
-/// What a client hears of a login that the store refused at its last step.
+/// The client's error for a login that the store refused.
 enum LoginRefusalProblem {
     static func of(_ outcome: LoginOutcome) -> Problem {
         guard case .refused(let refusal) = outcome else { return Problem(.internalError) }
@@ -122,18 +122,19 @@ enum LoginRefusalProblem {
     }
 }
 
-/// A password that is about to be tried, and counts as a failure until it is known to be none.
+/// A password attempt, which counts as a failure until it succeeds.
 struct PasswordAttempt: Sendable {
-    /// Whose failures in a row it is counted with.
+    /// The key for counting consecutive failures.
     let key: LimitKey
-    /// The limit of the client's address.
+    /// The key of the limit for the client's address.
     let addressKey: LimitKey
-    /// Failures in a row before it.
+    /// The number of consecutive failures before it.
     let failures: Int
 }
 
 extension Service {
-    /// Checks a password that an attempt was taken for; one that was not looked at is no failure.
+    /// Checks a password after its attempt was counted; a password that could not be checked does not count as a
+    /// failure.
     func check(
         _ password: String,
         against stored: String?,
@@ -148,8 +149,8 @@ extension Service {
         }
     }
 
-    /// Whose failures are counted: the name's, or those of a device that shows a key of the account, so that strangers
-    /// cannot lock the owner out.
+    /// Counts an attempt: for the username, or separately for a device that proves a key of the account, so that an
+    /// attacker cannot lock the owner out.
     ///
     /// - Throws: ``Problem`` with `too_many_attempts` or `overloaded`.
     func takePasswordAttempt(
@@ -158,7 +159,7 @@ extension Service {
         _ proof: VerifiedProof?,
         _ call: Call
     ) async throws -> PasswordAttempt {
-        // A crowd is sent away before it costs a transaction.
+        // Under load, requests are refused before they cost a transaction.
         if passwords.isFull { throw Problem.overloaded("passwords queue up", retryAfter: 1) }
         let isOwn =
             proof.map { proof in
@@ -193,7 +194,7 @@ extension Service {
         }
     }
 
-    /// A limit is used up until then.
+    /// The error for a limit that is exceeded until a time.
     func throttled(_ limit: String, _ until: Timestamp, _ call: Call) -> Problem {
         metrics.throttled(limit)
         let wait = until - call.now

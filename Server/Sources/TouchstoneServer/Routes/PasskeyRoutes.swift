@@ -6,7 +6,7 @@ internal import RelyingParty
 internal import WebAuthn
 internal import WebAuthnModel
 
-/// Signing in, and authenticating again, by a credential.
+/// Signing in and reauthenticating by a credential.
 enum PasskeyRoutes {
     static let operations: [Operation] = [
         Operation(
@@ -46,7 +46,7 @@ enum PasskeyRoutes {
             account = found?.account.id
             allowed = descriptors(found?.credentials ?? [])
             if allowed.isEmpty {
-                // An unknown name looks like one that has a credential.
+                // An unknown name gets a fictitious credential, so that it looks like a known one.
                 account = nil
                 allowed = [
                     PublicKeyCredentialDescriptor(
@@ -130,15 +130,15 @@ enum PasskeyRoutes {
     }
 }
 
-/// Why the answer to a ceremony signs nobody in.
+/// Why the response to a ceremony is refused.
 private enum LoginFault: Error {
-    /// The ceremony is for something else.
+    /// The ceremony has another purpose.
     case otherCeremony
     case assertion(AssertionRefusal)
 }
 
 extension Service {
-    /// What a login by a credential has come to, for the store to complete.
+    /// The login by a verified credential, for the store to complete.
     fileprivate func completion(
         of ceremony: Ceremony,
         _ known: Credential,

@@ -120,7 +120,7 @@ enum RegistrationRoutes {
             .with(.location, "/v1/credentials/\(Base64URL.encode(credential.id.bytes))")
     }
 
-    /// The user is known here, so that the step may be told; what was seen is for the audit alone.
+    /// The user is authenticated here, so the response may name the failed step; the cause is only for the audit.
     private static func refusal(
         _ error: WebAuthnError,
         _ service: Service,

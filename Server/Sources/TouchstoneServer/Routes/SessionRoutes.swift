@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import WebAuthnModel
 
-/// The sessions of whoever calls.
+/// The caller's sessions.
 enum SessionRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/v1/sessions", "listSessions", .session, handle: list),
@@ -30,7 +30,8 @@ enum SessionRoutes {
         return .noContent
     }
 
-    /// All but the one that asks; the query says so, so that nobody ends all sessions by a mistyped address.
+    /// Ends all sessions but the calling one; requires a query parameter, so that a mistyped path cannot end all
+    /// sessions.
     private static func endOthers(_ service: Service, _ call: Call) async throws -> Reply {
         let caller = try call.session
         guard call.query("except") == "current" else {
@@ -52,7 +53,7 @@ enum SessionRoutes {
 }
 
 extension Session {
-    /// As lists show it.
+    /// The session as an entry of a list.
     func json(current: SessionID?) -> JSONValue {
         JSONValue(members: [
             "id": JSONValue(base64URL: id.bytes),
@@ -72,9 +73,9 @@ extension Session {
 }
 
 extension Call {
-    /// A part of the path that is bytes in base64url.
+    /// A parameter of the path as bytes in base64url.
     ///
-    /// - Throws: ``Problem`` with `not_found`: nothing has another identifier.
+    /// - Throws: ``Problem`` with `not_found`: no object has a malformed identifier.
     func identifierBytes(_ name: String = "id") throws(Problem) -> [UInt8] {
         guard let bytes = Base64URL.decode(try identifier(name)), !bytes.isEmpty else {
             throw Problem(.notFound)

@@ -5,7 +5,7 @@ internal import HummingbirdCore
 internal import RelyingParty
 internal import WebAuthnModel
 
-/// The endpoints of OAuth: refreshing (RFC 6749, section 6), revoking (RFC 7009), introspecting (RFC 7662).
+/// The OAuth endpoints: refresh (RFC 6749, section 6), revocation (RFC 7009), introspection (RFC 7662).
 enum TokenRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/v1/token", "token", .open, hasOAuthErrors: true, takesDPoP: true, handle: refresh),
@@ -60,7 +60,7 @@ enum TokenRoutes {
         }
     }
 
-    /// Which token a text is, if any: the prefix tells, so that no hint is needed.
+    /// The token of a text, if any: the prefix tells the kind, so that no hint is needed.
     private static func token(_ text: String) -> (TokenDigest, TokenKind)? {
         if let token = OpaqueToken(text, .access) { return (TokenDigest(token.digest), .access) }
         if let token = OpaqueToken(text, .refresh) { return (TokenDigest(token.digest), .refresh) }
@@ -73,7 +73,7 @@ enum TokenRoutes {
         if let (digest, kind) = token(text) {
             try await service.store.revoke(digest, kind, audit: call.event(.tokenRevoked), now: call.now)
         }
-        // A token that is unknown is not good any more, which is what was asked for (RFC 7009, section 2.2).
+        // An unknown token is invalid already, which was the purpose of the request (RFC 7009, section 2.2).
         return .json([:])
     }
 
@@ -84,7 +84,7 @@ enum TokenRoutes {
             let live = try await service.store.liveSession(digest, kind, now: call.now)
         else { return .json(["active": false]) }
         let session = live.session
-        // An access token is not bound: `cnf` would say that it is (RFC 9449, section 6.2).
+        // An access token is not bound, so it gets no `cnf` (RFC 9449, section 6.2).
         let thumbprint = kind == .refresh ? session.thumbprint : nil
         return .json(
             JSONValue(members: [

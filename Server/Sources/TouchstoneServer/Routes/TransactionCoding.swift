@@ -3,7 +3,7 @@ internal import Crypto
 internal import WebAuthnModel
 
 extension Transaction {
-    /// As the API shows it; what a client needs to confirm it only while it is pending.
+    /// The transaction in the API's form; includes what a client needs to confirm it only while it is pending.
     var json: JSONValue {
         get throws {
             let isPending = status == .pending

@@ -6,7 +6,7 @@ internal import RelyingParty
 internal import WebAuthn
 internal import WebAuthnModel
 
-/// Transactions that are confirmed by a signature over what they say.
+/// Transactions that are confirmed by a signature over their details.
 enum TransactionRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/v1/transactions", "createTransaction", .serviceOrSession, handle: create),
@@ -17,10 +17,10 @@ enum TransactionRoutes {
         Operation(.get, "/v1/transactions/{id}/evidence", "transactionEvidence", .service, handle: evidence),
     ]
 
-    /// Seconds that a transaction may wait for its owner, by default and at most.
+    /// Seconds for which a transaction can be decided, by default and at most.
     private static let waiting: Int64 = 300
     private static let longestWaiting: Int64 = 86_400
-    /// What is shown to somebody has to fit a screen: bytes of its canonical form.
+    /// The maximum size of the canonical details in bytes, because they must fit on a screen.
     private static let mostDetailBytes = 8192
 
     private static func create(_ service: Service, _ call: Call) async throws -> Reply {
@@ -76,7 +76,7 @@ enum TransactionRoutes {
             .with(.location, "/v1/transactions/\(Base64URL.encode(transaction.id.bytes))")
     }
 
-    /// Whose transaction it is to be: a service names somebody, a session has somebody.
+    /// The owner of a new transaction: named by a service, or the user of a session.
     private static func owner(_ username: String?, _ service: Service, _ call: Call) async throws -> AccountID
     {
         if case .session(let caller) = call.caller { return caller.account.id }
@@ -93,7 +93,7 @@ enum TransactionRoutes {
         return account.id
     }
 
-    /// A transaction of whoever calls; a service sees all.
+    /// A transaction of the caller; a service can read all.
     private static func transaction(_ service: Service, _ call: Call) async throws -> Transaction {
         let id = TransactionID(try call.identifierBytes())
         guard let transaction = try await service.store.transaction(id, now: call.now) else {
@@ -105,7 +105,7 @@ enum TransactionRoutes {
         return transaction
     }
 
-    /// Those that wait for whoever calls.
+    /// Lists the caller's pending transactions.
     private static func list(_ service: Service, _ call: Call) async throws -> Reply {
         let account = try call.session.account.id
         let pending = try await service.store.pendingTransactions(of: account, now: call.now)

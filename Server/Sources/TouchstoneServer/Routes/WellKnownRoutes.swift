@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import WebAuthnModel
 
-/// What clients find at known addresses.
+/// The documents at well-known paths.
 enum WellKnownRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/.well-known/webauthn", "relatedOrigins", .open, handle: relatedOrigins),
@@ -12,7 +12,8 @@ enum WellKnownRoutes {
         },
     ]
 
-    /// Related origins (WebAuthn Level 3, section 5.11.1): web origins only, a native client asks nobody.
+    /// Related origins (WebAuthn Level 3, section 5.11.1): only web origins, because native clients do not read the
+    /// list.
     private static func relatedOrigins(_ service: Service, _ call: Call) async throws -> Reply {
         let origins = service.configuration.acceptedOrigins.filter { $0.hasPrefix("https://") }
         return .json(["origins": .array(origins.map { .string($0) })])
@@ -36,7 +37,7 @@ enum WellKnownRoutes {
     }
 }
 
-/// All operations of the port for clients.
+/// All operations of the API port.
 enum API {
     static let operations: [Operation] =
         LoginRoutes.operations + PasskeyRoutes.operations + TokenRoutes.operations + AccountRoutes.operations

@@ -5,23 +5,24 @@ internal import HummingbirdCore
 internal import RelyingParty
 internal import WebAuthnModel
 
-/// A DPoP proof that came with a request and holds; that it is new is the store's to see.
+/// A request's verified DPoP proof; the store checks that it is new.
 struct VerifiedProof: Sendable {
     let thumbprint: [UInt8]
     let identifier: ProofIdentifier
 }
 
 extension Service {
-    /// How far a proof's time may be off, in seconds.
+    /// The tolerance for a proof's time, in seconds.
     private static let proofTolerance: Int64 = 60
 
-    /// The proof of a request; nil: none came.
+    /// The proof of a request; nil: there is none.
     ///
-    /// Every proof needs the server's nonce (RFC 9449, sections 8 and 11.2): one that was made ahead is worth nothing.
+    /// Every proof needs the server's nonce (RFC 9449, sections 8 and 11.2), so that proofs made in advance are
+    /// useless.
     ///
     /// - Throws: ``Problem`` with `invalid_dpop_proof` or `use_dpop_nonce`.
     func proof(of call: Call) throws(Problem) -> VerifiedProof? {
-        // Two fields are joined by the framework, and a list is no compact JWS (RFC 9449, section 4.3, item 1).
+        // The framework joins two fields with a comma, which is not a compact JWS (RFC 9449, section 4.3, item 1).
         guard let text = call.request.headers[.dpop] else { return nil }
         let (nonces, now) = (nonces, call.now.seconds)
         do throws(DPoPProof.Refusal) {
@@ -47,7 +48,7 @@ extension Service {
         }
     }
 
-    /// Takes the proof of a request as used, where no other operation of the store does.
+    /// Marks the proof of a request as used, if no other operation of the store does.
     func usedProof(of call: Call) async throws -> VerifiedProof? {
         guard let proof = try proof(of: call) else { return nil }
         guard try await store.takeProof(proof.identifier, now: call.now) == .fresh else {

@@ -7,22 +7,22 @@ internal import WebAuthnModel
 
 /// How a client gets the tokens of a session.
 enum SessionForm: String, CaseIterable {
-    /// In the body of the answer.
+    /// In the body of the response.
     case tokens
-    /// In cookies, which no script reads: for pages.
+    /// In cookies that scripts cannot read: for pages.
     case cookie
 }
 
-/// The cookies that hold the tokens of a page's session.
+/// The cookies with the tokens of a page's session.
 ///
-/// Both are for this host alone (`__Host-`, RFC 6265bis, section 4.1.3.2), for TLS, for no script and for requests from
-/// pages of the same site. Not every browser takes the prefix without TLS, so that they go without it on
-/// `http://localhost`, the one address without TLS that a configuration may have.
+/// Both are restricted to this host (`__Host-`, RFC 6265bis, section 4.1.3.2), to TLS, to requests from pages of the
+/// same site, and cannot be read by scripts. Not every browser accepts the prefix without TLS, so it is omitted on
+/// `http://localhost`, the only address without TLS that a configuration may have.
 struct SessionCookies: Sendable {
     private let prefix: String
     private let attributes: String
 
-    /// The longest field that is read, in bytes.
+    /// The maximum length of the header field, in bytes.
     private static let mostBytes = 8192
 
     init(isSecure: Bool) {
@@ -37,7 +37,8 @@ struct SessionCookies: Sendable {
         }
     }
 
-    /// The token that a request brought; nil: none, or two of the name, one of which somebody else set.
+    /// The token in a request's cookies; nil: there is none, or two of the same name, one of which was set by another
+    /// site.
     func token(_ kind: TokenKind, in request: Request) -> String? {
         let name = name(kind)
         var values: [Substring] = []
@@ -50,14 +51,14 @@ struct SessionCookies: Sendable {
         return values.count == 1 ? String(values[0]) : nil
     }
 
-    /// Hands a session's tokens to the browser, each for as long as it is good.
+    /// Sets the cookies with a session's tokens, each for the token's lifetime.
     func set(_ tokens: NewTokens, refresh: String, of session: Session, now: Timestamp, on reply: inout Reply)
     {
         add(.access, tokens.access.text, for: tokens.accessExpiresAt - now, to: &reply)
         add(.refresh, refresh, for: session.refreshExpiresAt - now, to: &reply)
     }
 
-    /// Makes the browser forget them.
+    /// Removes the cookies from the browser.
     func remove(on reply: inout Reply) {
         for kind in TokenKind.allCases { add(kind, "", for: .zero, to: &reply) }
     }
@@ -71,7 +72,7 @@ struct SessionCookies: Sendable {
 }
 
 extension Service {
-    /// That a request which changes something, and whose only witness is a cookie, comes from a page that may do so.
+    /// Checks that a request that makes changes, and is authenticated only by a cookie, comes from an allowed page.
     ///
     /// Browsers set `Origin` themselves on every request that is not GET or HEAD (Fetch, section 3.2).
     ///
@@ -86,8 +87,8 @@ extension Service {
         }
     }
 
-    /// How whoever signs in gets the tokens: as it asks, but a browser that has such cookies gets no others, so that no
-    /// script of a page has tokens made that it can read.
+    /// The form of the tokens for a sign-in: the requested one, but cookies for a browser that already has such
+    /// cookies, so that a page's script cannot obtain readable tokens.
     ///
     /// - Throws: ``Problem`` with `forbidden`.
     func form(_ asked: SessionForm, _ request: Request) throws(Problem) -> SessionForm {
@@ -97,7 +98,7 @@ extension Service {
         return .cookie
     }
 
-    /// *tokens*, the answer of logins and refreshes, in the form that the client asked for.
+    /// The API's *tokens*, the response to logins and refreshes, in the form that the client requested.
     func reply(
         _ tokens: NewTokens,
         _ session: Session,

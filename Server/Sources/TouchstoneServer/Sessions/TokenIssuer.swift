@@ -18,16 +18,16 @@ struct NewTokens: Sendable {
         )
     }
 
-    /// What of ``reply(_:refresh:now:)`` whoever has a session in cookies does not get.
+    /// The members of ``reply(_:refresh:now:)`` that a session in cookies omits.
     static let secretMembers = ["access_token", "token_type", "refresh_token"]
 
-    /// *tokens*, the answer of logins and refreshes.
+    /// The API's *tokens*, the response to logins and refreshes.
     ///
     /// - Parameters:
-    ///   - session: what they open.
-    ///   - refresh: the refresh token that the client goes on with.
-    ///   - now: for `expires_in`.
-    /// - Returns: the members of the answer.
+    ///   - session: the session of the tokens.
+    ///   - refresh: the refresh token that the client uses from now on.
+    ///   - now: the current time, for `expires_in`.
+    /// - Returns: the members of the response.
     func reply(_ session: Session, refresh: String, now: Timestamp) -> [(name: String, value: JSONValue)] {
         [
             ("access_token", .string(access.text)),
@@ -48,7 +48,7 @@ extension Service {
         NewTokens(lifetime: configuration.accessTokenLifetime, now: now)
     }
 
-    /// A session as it begins now, or is renewed when it has an id.
+    /// A new session, or a renewal of the session with an id.
     func newSession(
         id: SessionID? = nil,
         of account: AccountID,

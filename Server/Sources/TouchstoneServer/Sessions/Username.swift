@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A user's name in the form in which it is stored and compared: lower case and NFC, as UsernameCaseMapped of RFC 8265 has it.
+/// A username in the form for storing and comparing: lowercase and NFC, as in UsernameCaseMapped of RFC 8265.
 enum Username {
-    /// Bytes, at most.
+    /// The maximum number of bytes.
     static let mostBytes = 128
 
-    /// The form; nil for a name that nobody can have: empty, too long, with blanks or control characters.
+    /// The prepared form; nil for an invalid name: empty, too long, with white space or control characters.
     static func prepared(_ text: String) -> String? {
         let name = text.lowercased().precomposedStringWithCanonicalMapping
         let isPlain = name.unicodeScalars.allSatisfy { scalar in

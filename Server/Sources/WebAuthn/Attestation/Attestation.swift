@@ -1,35 +1,36 @@
 public import X509
 
-/// Who vouches for a credential's key, and how far it was checked.
+/// The verified attestation of a credential's key.
 public struct Attestation: Sendable {
     /// The format's registered name, such as `packed`.
     public let format: String
-    /// What kind of voucher it is (WebAuthn Level 3, section 6.5.3).
+    /// The type of attestation (WebAuthn Level 3, section 6.5.3).
     public let type: AttestationType
-    /// The certificates as they came, the attestation certificate first; empty without.
+    /// The certificates as received, the attestation certificate first; empty if there are none.
     public let trustPath: [Certificate]
-    /// Whether the certificates lead to one that is trusted.
+    /// Whether the certificates chain to a trust anchor.
     public let isTrusted: Bool
-    /// What a TPM says of the key; nil in other formats.
+    /// A TPM's statements about the key; nil in other formats.
     public let tpm: TPMEvidence?
 
-    /// Whether somebody who is trusted says that the key cannot leave its chip.
+    /// Whether a trusted attestation proves that the key cannot leave its chip.
     public var isHardwareBound: Bool { isTrusted && type != .none && type != .selfAttestation }
 }
 
 /// Kinds of attestation (WebAuthn Level 3, section 6.5.3).
 public enum AttestationType: String, Sendable {
-    /// Nobody vouches.
+    /// No attestation.
     case none
     /// The credential's own key signs: proves possession, nothing more.
     case selfAttestation = "self"
-    /// A key of the model, or of a batch of it, signs. From the statement alone it cannot be told from an attestation CA.
+    /// Signed by a key of the model, or of a batch of it. The statement alone cannot distinguish it from an attestation
+    /// CA.
     case basic
-    /// A CA that knows the chip certified the key that signs.
+    /// Signed by a key that a CA certified for a chip that it knows.
     case attestationCA = "attca"
 }
 
-/// What a verified statement says, before anybody judged whom it leads to.
+/// A verified statement, before its trust path is judged.
 struct VerifiedStatement {
     let format: String
     let type: AttestationType

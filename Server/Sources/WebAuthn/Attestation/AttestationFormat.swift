@@ -3,9 +3,9 @@ internal import SwiftASN1
 internal import WebAuthnModel
 internal import X509
 
-/// What a statement has to speak for.
+/// The data that a statement attests.
 struct AttestationSubject {
-    /// As they were signed.
+    /// The authenticator data as signed.
     let authenticatorData: [UInt8]
     /// SHA-256 of the client data.
     let clientDataHash: [UInt8]
@@ -14,11 +14,11 @@ struct AttestationSubject {
     let publicKey: COSEKey
     let verifier: SignatureKey
 
-    /// What most formats sign.
+    /// The message that most formats sign.
     var message: [UInt8] { authenticatorData + clientDataHash }
 }
 
-/// A format of attestation statements: verifies one, and leaves to policy whom it leads to.
+/// A format of attestation statements: verifies a statement, and leaves trust to the policy.
 protocol AttestationFormat: Sendable {
     /// The name in IANA's registry "WebAuthn Attestation Statement Format Identifiers".
     static var identifier: String { get }
@@ -108,7 +108,7 @@ struct FIDOU2FAttestation: AttestationFormat {
     }
 }
 
-/// What formats demand of an attestation certificate.
+/// The requirements of the formats for an attestation certificate.
 enum AttestationCertificate {
     /// id-fido-gen-ce-aaguid.
     static let aaguidExtension: ASN1ObjectIdentifier = [1, 3, 6, 1, 4, 1, 45724, 1, 1, 4]
@@ -154,7 +154,7 @@ enum AttestationCertificate {
         }
     }
 
-    /// Where the certificate names a model it is the authenticator's: sections 8.2 and 8.3.
+    /// If the certificate names a model, it must be the authenticator's: sections 8.2 and 8.3.
     static func checkAAGUID(
         of certificate: Certificate,
         is aaguid: [UInt8],
@@ -164,7 +164,7 @@ enum AttestationCertificate {
         guard !found.critical else {
             throw WebAuthnError(.invalidAttestation, step, "the AAGUID is critical")
         }
-        // An OCTET STRING within the extension's own.
+        // An OCTET STRING inside the extension's own.
         guard let octets = try? ASN1OctetString(derEncoded: found.value), octets.bytes.elementsEqual(aaguid)
         else {
             throw WebAuthnError(.invalidAttestation, step, "the certificate is for another AAGUID")

@@ -8,7 +8,7 @@ struct AttestationObject {
     let authenticatorDataBytes: [UInt8]
     let authenticatorData: AuthenticatorData
 
-    /// Longest statement: a TPM's has three certificates, 1 to 2 KB each.
+    /// The maximum size: a TPM's statement has three certificates of 1 to 2 KB each.
     private static let mostBytes = 48 << 10
 
     init(parsing bytes: [UInt8]) throws(WebAuthnError) {
@@ -50,7 +50,7 @@ struct AttestationObject {
     }
 }
 
-/// The members of an attestation statement, all of whose names are text.
+/// The members of an attestation statement, whose names are all text.
 struct AttestationStatement {
     private let members: [String: CBORValue]
 
@@ -67,7 +67,7 @@ struct AttestationStatement {
 
     var isEmpty: Bool { members.isEmpty }
 
-    /// Whether it has these members and no other.
+    /// Requires these members and no others.
     func requireMembers(_ names: Set<String>, optional: Set<String> = [], _ step: String)
         throws(WebAuthnError)
     {
@@ -105,7 +105,7 @@ struct AttestationStatement {
         return text
     }
 
-    /// `x5c`: certificates in DER, the attestation certificate first.
+    /// `x5c`: DER certificates, the attestation certificate first.
     func certificates(_ step: String) throws(WebAuthnError) -> [[UInt8]] {
         guard case .array(let values) = members["x5c"], !values.isEmpty, values.count <= 8 else {
             throw WebAuthnError(.malformedAttestation, step, "x5c is no array of 1 to 8 certificates")

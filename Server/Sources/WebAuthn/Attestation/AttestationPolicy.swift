@@ -2,20 +2,20 @@ public import Foundation
 internal import SwiftASN1
 @_spi(FixedExpiryValidationTime) public import X509
 
-/// What an attestation has to show, and who is trusted to vouch.
+/// The requirements for attestations, and the trust anchors.
 public struct AttestationPolicy: Sendable {
-    /// Certificates of those who are trusted: roots, intermediates, or an attestation certificate itself.
+    /// The trusted certificates: roots, intermediates, or an attestation certificate itself.
     public var trustAnchors: [Certificate]
-    /// Whether a credential may come with no attestation, or with its own key's.
+    /// Whether a credential may have no attestation, or self attestation.
     public var acceptsUnattested: Bool
-    /// Whether an attestation may lead to nobody who is trusted; it then counts as the credential's own.
+    /// Whether an attestation may lack a trust anchor; it then counts as self attestation.
     public var acceptsUntrusted: Bool
-    /// Whether a TPM may sign with RSA and SHA-1, as Windows Hello's do.
+    /// Whether a TPM may sign with RSA and SHA-1, as Windows Hello's TPMs do.
     public var acceptsSHA1: Bool
-    /// The time at which certificates have to be valid; nil: now.
+    /// The time for checking the validity of certificates; nil: now.
     public var validationTime: Date?
 
-    /// Describes a policy; by default credentials without attestation are accepted, untrusted ones are not.
+    /// Creates a policy; by default it accepts credentials without attestation, but no untrusted attestation.
     public init(
         trustAnchors: [Certificate] = [],
         acceptsUnattested: Bool = true,
@@ -75,18 +75,19 @@ public struct AttestationPolicy: Sendable {
         )
     }
 
-    /// Why the certificates lead to no trust anchor; nil when they do.
+    /// Why the certificates do not chain to a trust anchor; nil when they do.
     private func chainFailure(_ path: [Certificate]) async -> String? {
         guard let leaf = path.first else { return "no certificate" }
         let time = validationTime ?? Date()
-        // An attestation certificate may be trusted itself (step 24).
+        // An attestation certificate may be a trust anchor itself (step 24).
         if trustAnchors.contains(leaf) {
             return (leaf.notValidBefore...leaf.notValidAfter).contains(time)
                 ? nil : "the certificate is not valid now"
         }
         for (certificate, issuer) in zip(path, path.dropFirst()) {
             guard certificate.issuer == issuer.subject else { return "x5c is not in order" }
-            // Roots are the verifier's; what a client adds to the end says nothing (FIDO's server cases refuse it).
+            // The verifier has its own roots; one at the end of a client's chain proves nothing (FIDO's conformance
+            // cases refuse it).
             guard issuer.issuer != issuer.subject else { return "x5c carries a root" }
         }
         var verifier = Verifier(rootCertificates: CertificateStore(trustAnchors)) {
@@ -108,10 +109,10 @@ public struct AttestationPolicy: Sendable {
     }
 }
 
-/// Critical extensions that attestation certificates carry beside those that ``RFC5280Policy`` knows.
+/// Critical extensions of attestation certificates beyond those that ``RFC5280Policy`` handles.
 ///
-/// The subject's alternative name is looked at by the format (section 8.3.1); certificate policies limit nothing here,
-/// because none is asked for.
+/// The format checks the subject alternative name (section 8.3.1); certificate policies have no effect here, because
+/// none is required.
 private struct AttestationExtensionsPolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [
         .X509ExtensionID.subjectAlternativeName, [2, 5, 29, 32], .X509ExtensionID.extendedKeyUsage,

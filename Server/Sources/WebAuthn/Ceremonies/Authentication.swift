@@ -1,16 +1,16 @@
 internal import Crypto
 public import WebAuthnModel
 
-/// What a server remembers of a login that it began.
+/// The server's state of an open login.
 public struct AuthenticationCeremony: Sendable {
-    /// The challenge; it is used for one response only, which the server's store has to see to.
+    /// The challenge; the server's store has to ensure that it is used for only one response.
     public let challenge: [UInt8]
-    /// The credentials that were asked for; empty: any of the relying party's.
+    /// The allowed credentials; empty: any of the relying party's.
     public let allowedCredentials: [[UInt8]]
-    /// Whether somebody has to be verified.
+    /// Whether user verification is required.
     public let userVerification: UserVerificationRequirement
 
-    /// Describes a ceremony.
+    /// Creates a ceremony.
     public init(
         challenge: [UInt8],
         allowedCredentials: [[UInt8]] = [],
@@ -22,15 +22,15 @@ public struct AuthenticationCeremony: Sendable {
     }
 }
 
-/// A login that passed every check.
+/// A verified login.
 public struct Authentication: Sendable {
-    /// The credential's record as the server has to store it now: counter and backup state (7.2 step 24).
+    /// The credential's record to store now: with the new counter and backup state (7.2 step 24).
     public let record: CredentialRecord
-    /// What the authenticator data said.
+    /// The flags of the authenticator data.
     public let flags: AuthenticatorData.Flags
-    /// Whether the credential changed whether it may be backed up, which was accepted.
+    /// Whether the credential's backup eligibility changed, and this was accepted.
     public let changedBackupEligibility: Bool
-    /// What the client collected.
+    /// The client data.
     public let clientData: CollectedClientData
 }
 
@@ -38,13 +38,13 @@ extension RelyingParty {
     /// Verifies a login: WebAuthn Level 3, section 7.2, in its order.
     ///
     /// - Parameters:
-    ///   - response: what the client sent.
-    ///   - ceremony: what was asked for.
+    ///   - response: the client's response.
+    ///   - ceremony: the open ceremony.
     ///   - record: the credential's record, which the caller found by `rawId`.
-    ///   - userHandle: the handle of the account that the record belongs to.
+    ///   - userHandle: the user handle of the account that owns the record.
     ///   - isUserKnown: whether the account was known before the ceremony began, by a name or a session; then the
-    ///     response needs no handle (step 6).
-    /// - Returns: what to store.
+    ///     response needs no user handle (step 6).
+    /// - Returns: the login, with the record to store.
     /// - Throws: ``WebAuthnError``.
     public func verify(
         _ response: AuthenticationResponse,
@@ -102,7 +102,7 @@ extension RelyingParty {
         guard verifier.isValid(response.signature, for: message, algorithm: key.algorithm) else {
             throw WebAuthnError(.invalidSignature, "7.2 step 21", "not by the record's key")
         }
-        // Step 22: a counter that stays is refused, as FIDO's server cases want.
+        // Step 22: an unchanged counter is refused, as FIDO's conformance cases require.
         guard data.signCount > record.signCount || (data.signCount == 0 && record.signCount == 0) else {
             throw WebAuthnError(
                 .signCountNotGrown,

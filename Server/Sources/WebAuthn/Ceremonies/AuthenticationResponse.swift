@@ -1,20 +1,20 @@
 public import WebAuthnModel
 
-/// What a client answers to `navigator.credentials.get()`, in the form of `AuthenticationResponseJSON` (WebAuthn Level
+/// A client's response from `navigator.credentials.get()`, in the form of `AuthenticationResponseJSON` (WebAuthn Level
 /// 3, section 5.1).
 public struct AuthenticationResponse: Sendable, Equatable {
     /// The credential's id, by which the server finds its record.
     public let rawId: [UInt8]
     /// `clientDataJSON`, as the client hashed it.
     public let clientDataJSON: [UInt8]
-    /// The authenticator data, as they were signed.
+    /// The authenticator data, as signed.
     public let authenticatorData: [UInt8]
     /// The signature over the authenticator data and the hash of the client data.
     public let signature: [UInt8]
-    /// The user's handle; only a discoverable credential has to give it.
+    /// The user handle; required only for a discoverable credential.
     public let userHandle: [UInt8]?
 
-    /// Describes a response.
+    /// Creates a response.
     public init(
         rawId: [UInt8],
         clientDataJSON: [UInt8],
@@ -29,7 +29,7 @@ public struct AuthenticationResponse: Sendable, Equatable {
         self.userHandle = userHandle
     }
 
-    /// Takes a response from JSON.
+    /// Parses a response from JSON.
     ///
     /// - Throws: ``WebAuthnError`` with `malformedResponse`.
     public init(_ json: JSONValue) throws(WebAuthnError) {

@@ -2,7 +2,7 @@ internal import Crypto
 internal import WebAuthnModel
 
 extension RelyingParty {
-    /// What a ceremony's steps are numbered in section 7.1 and in section 7.2.
+    /// The numbers of a ceremony's steps in section 7.1 or 7.2.
     struct Steps {
         let parse: String
         let type: String
@@ -41,7 +41,7 @@ extension RelyingParty {
         )
     }
 
-    /// Parses the client data and compares them with what was asked: 7.1 steps 5 to 11, 7.2 steps 8 to 14.
+    /// Parses the client data and checks them against the ceremony: 7.1 steps 5 to 11, 7.2 steps 8 to 14.
     func check(
         clientDataJSON: [UInt8],
         type: String,
@@ -76,12 +76,12 @@ extension RelyingParty {
         return clientData
     }
 
-    /// Compares byte for byte: Swift's strings are equal also where only their characters look alike.
+    /// Compares byte for byte: Swift strings are also equal if they are only canonically equivalent.
     private static func contains(_ origins: [String], _ origin: String) -> Bool {
         origins.contains { $0.utf8.elementsEqual(origin.utf8) }
     }
 
-    /// Compares the authenticator data with what was asked: 7.1 steps 14 to 17, 7.2 steps 15 to 18.
+    /// Checks the authenticator data against the ceremony: 7.1 steps 14 to 17, 7.2 steps 15 to 18.
     func check(
         _ data: AuthenticatorData,
         userPresence: Bool,

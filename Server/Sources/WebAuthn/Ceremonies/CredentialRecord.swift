@@ -1,23 +1,23 @@
-/// What a server keeps of a credential (WebAuthn Level 3, section 4, "credential record").
+/// A server's record of a credential (WebAuthn Level 3, section 4, "credential record").
 public struct CredentialRecord: Sendable, Equatable {
     /// The credential's id; at most 1023 bytes, unique among all users.
     public let id: [UInt8]
     /// The public key, a COSE key as the authenticator encoded it.
     public let publicKey: [UInt8]
-    /// The counter as of the last ceremony.
+    /// The counter after the last ceremony.
     public var signCount: UInt32
-    /// How the authenticator can be reached, as the client said at registration.
+    /// The authenticator's transports, as reported by the client at registration.
     public var transports: [String]
-    /// Whether somebody was verified with it at least once.
+    /// Whether it was used with user verification at least once.
     public var uvInitialized: Bool
     /// Whether it may be copied to other devices.
     public var backupEligible: Bool
-    /// Whether it was copied, as of the last ceremony.
+    /// Whether it was copied, at the last ceremony.
     public var backupState: Bool
-    /// Whether a chip vouched for the key at registration: then it cannot be copied, whatever a flag says later.
+    /// Whether a chip attested the key at registration: then it cannot be copied, whatever a later flag says.
     public let isHardwareBound: Bool
 
-    /// Describes a credential.
+    /// Creates a record.
     public init(
         id: [UInt8],
         publicKey: [UInt8],

@@ -1,18 +1,18 @@
 internal import Crypto
 public import WebAuthnModel
 
-/// What a server remembers of a registration that it began.
+/// The server's state of an open registration.
 public struct RegistrationCeremony: Sendable {
-    /// The challenge; it is used for one response only, which the server's store has to see to.
+    /// The challenge; the server's store has to ensure that it is used for only one response.
     public let challenge: [UInt8]
-    /// The algorithms that were asked for.
+    /// The requested algorithms.
     public let algorithms: [COSEAlgorithm]
-    /// Whether somebody has to be verified.
+    /// Whether user verification is required.
     public let userVerification: UserVerificationRequirement
-    /// Whether somebody has to be there; false only where the client was asked with conditional mediation.
+    /// Whether user presence is required; false only for conditional mediation.
     public let userPresence: Bool
 
-    /// Describes a ceremony.
+    /// Creates a ceremony.
     public init(
         challenge: [UInt8],
         algorithms: [COSEAlgorithm],
@@ -26,23 +26,23 @@ public struct RegistrationCeremony: Sendable {
     }
 }
 
-/// A registration that passed every check.
+/// A verified registration.
 public struct Registration: Sendable {
-    /// What the server keeps.
+    /// The record to store.
     ///
-    /// Whether its id is known already only the store can tell (7.1 step 26).
+    /// Only the store can check whether its id is already registered (7.1 step 26).
     public let record: CredentialRecord
     /// The credential's public key.
     public let publicKey: COSEKey
-    /// The authenticator's model; 16 bytes, all zero where it is not told.
+    /// The authenticator's model (AAGUID); 16 bytes, all zero if unknown.
     public let aaguid: [UInt8]
-    /// What the authenticator data said.
+    /// The flags of the authenticator data.
     public let flags: AuthenticatorData.Flags
-    /// Who vouches for the key.
+    /// The attestation of the key.
     public let attestation: Attestation
-    /// What led to the `authPolicy` of a TPM's key, as the client says; checked by a rule against the signed value.
+    /// The steps of a TPM key's `authPolicy`, as reported by the client; a rule checks them against the signed value.
     public let keyPolicy: [PolicyStep]?
-    /// What the client collected.
+    /// The client data.
     public let clientData: CollectedClientData
 }
 
@@ -50,9 +50,9 @@ extension RelyingParty {
     /// Verifies a registration: WebAuthn Level 3, section 7.1, in its order.
     ///
     /// - Parameters:
-    ///   - response: what the client sent.
-    ///   - ceremony: what was asked for.
-    /// - Returns: what to keep. The caller still has to see that the id is not registered (step 26).
+    ///   - response: the client's response.
+    ///   - ceremony: the open ceremony.
+    /// - Returns: the registration. The caller still has to check that the id is not registered (step 26).
     /// - Throws: ``WebAuthnError``.
     public func verify(
         _ response: RegistrationResponse,
@@ -77,7 +77,7 @@ extension RelyingParty {
             userVerification: ceremony.userVerification,
             .registration
         )
-        // Section 6.5.1: there is a credential where one was made.
+        // Section 6.5.1: present if a credential was created.
         guard let credential = data.attestedCredentialData else {
             throw WebAuthnError(.malformedAuthenticatorData, "7.1 step 13", "no attested credential data")
         }
@@ -112,7 +112,7 @@ extension RelyingParty {
         let statement = try attestation.verify(object.format, object.statement, of: subject)
         // Steps 23, 24 and 28.
         let attestation = try await attestation.assess(statement)
-        // Step 25 is a limit of the parser's; step 26 is the store's. Step 27:
+        // Step 25 is a limit of the parser; the store does step 26. Step 27:
         let registration = Registration(
             record: CredentialRecord(
                 id: credential.credentialId,

@@ -1,10 +1,10 @@
 public import WebAuthnModel
 
-/// What a client answers to `navigator.credentials.create()`, in the form of `RegistrationResponseJSON` (WebAuthn Level
+/// A client's response from `navigator.credentials.create()`, in the form of `RegistrationResponseJSON` (WebAuthn Level
 /// 3, section 5.1).
 ///
-/// Only what is signed is believed: `publicKey`, `authenticatorData` and the like, which repeat parts of the
-/// attestation object, are not read.
+/// Only signed data is used: `publicKey`, `authenticatorData` and the like, which repeat parts of the attestation
+/// object, are not read.
 public struct RegistrationResponse: Sendable, Equatable {
     /// The credential's id.
     public let rawId: [UInt8]
@@ -12,16 +12,16 @@ public struct RegistrationResponse: Sendable, Equatable {
     public let clientDataJSON: [UInt8]
     /// The attestation object, CBOR.
     public let attestationObject: [UInt8]
-    /// How the authenticator can be reached, as the client says; values that nobody knows survive.
+    /// The authenticator's transports, as reported by the client; unknown values are kept.
     public let transports: [String]
-    /// What led to the `authPolicy` of a TPM's key (`keyPolicy` among the client's extension results); needs no
-    /// signature, because it has to give a value that is signed.
+    /// The steps of a TPM key's `authPolicy` (`keyPolicy` in the client extension results); they need no signature,
+    /// because they must yield a signed value.
     public let keyPolicy: [PolicyStep]?
 
-    /// The most transports that are kept, and the longest name of one.
+    /// The maximum number of transports, and the maximum length of a name.
     private static let mostTransports = 16
 
-    /// Describes a response.
+    /// Creates a response.
     public init(
         rawId: [UInt8],
         clientDataJSON: [UInt8],
@@ -36,7 +36,7 @@ public struct RegistrationResponse: Sendable, Equatable {
         self.keyPolicy = keyPolicy
     }
 
-    /// Takes a response from JSON.
+    /// Parses a response from JSON.
     ///
     /// - Throws: ``WebAuthnError`` with `malformedResponse`.
     public init(_ json: JSONValue) throws(WebAuthnError) {
@@ -63,7 +63,7 @@ public struct RegistrationResponse: Sendable, Equatable {
     }
 }
 
-/// What both ceremonies' responses have in common.
+/// The common parts of both ceremonies' responses.
 enum CredentialJSON {
     /// The response's members, those of its member `response`, and the credential's id.
     static func parts(
@@ -77,7 +77,8 @@ enum CredentialJSON {
             throw WebAuthnError(.malformedResponse, step, "type is not public-key")
         }
         let id = try bytes("rawId", of: members, step: step)
-        // Both are the same by definition; FIDO's server cases want either missing or differing to be an error.
+        // Both are the same by definition; FIDO's conformance cases require an error if either is missing or they
+        // differ.
         guard members["id"]?.bytes == id else {
             throw WebAuthnError(.malformedResponse, step, "id is not rawId")
         }

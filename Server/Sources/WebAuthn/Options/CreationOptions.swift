@@ -1,6 +1,6 @@
 public import WebAuthnModel
 
-/// What a client is asked for at registration: `PublicKeyCredentialCreationOptionsJSON` (WebAuthn Level 3, section 5.1.8).
+/// The options of a registration: `PublicKeyCredentialCreationOptionsJSON` (WebAuthn Level 3, section 5.1.8).
 ///
 /// Encode it with any `JSONEncoder`; bytes become base64url.
 public struct PublicKeyCredentialCreationOptions: Sendable, Equatable, Encodable {
@@ -8,30 +8,30 @@ public struct PublicKeyCredentialCreationOptions: Sendable, Equatable, Encodable
     public var rp: RelyingPartyEntity
     /// The account.
     public var user: UserEntity
-    /// At least 16 bytes that nobody can guess; 32 here.
+    /// At least 16 random bytes; 32 here.
     public var challenge: Base64URLBytes
-    /// The algorithms that are accepted, the preferred one first.
+    /// The accepted algorithms, in order of preference.
     public var pubKeyCredParams: [PublicKeyCredentialParameters]
-    /// How long the client may take, in milliseconds.
+    /// The client's time limit, in milliseconds.
     public var timeout: Int
-    /// Credentials that the account has already.
+    /// The credentials that the account already has.
     public var excludeCredentials: [PublicKeyCredentialDescriptor]
-    /// What the authenticator has to be.
+    /// The requirements for the authenticator.
     public var authenticatorSelection: AuthenticatorSelectionCriteria
     /// `none`, `indirect`, `direct` or `enterprise`.
     public var attestation: String
 
-    /// Describes a request.
+    /// Creates options.
     ///
     /// - Parameters:
     ///   - rp: the relying party.
     ///   - user: the account.
-    ///   - challenge: bytes that nobody can guess.
-    ///   - algorithms: what is accepted, the preferred one first.
-    ///   - timeout: how long the client may take.
-    ///   - excludeCredentials: credentials that the account has already.
-    ///   - authenticatorSelection: what the authenticator has to be.
-    ///   - attestation: whether an attestation is wanted: `none` or `direct`.
+    ///   - challenge: random bytes.
+    ///   - algorithms: the accepted algorithms, in order of preference.
+    ///   - timeout: the client's time limit.
+    ///   - excludeCredentials: the credentials that the account already has.
+    ///   - authenticatorSelection: the requirements for the authenticator.
+    ///   - attestation: whether an attestation is requested: `none` or `direct`.
     public init(
         rp: RelyingPartyEntity,
         user: UserEntity,
@@ -53,27 +53,27 @@ public struct PublicKeyCredentialCreationOptions: Sendable, Equatable, Encodable
     }
 }
 
-/// What a client is asked for at a login: `PublicKeyCredentialRequestOptionsJSON` (WebAuthn Level 3, section 5.1.9).
+/// The options of a login: `PublicKeyCredentialRequestOptionsJSON` (WebAuthn Level 3, section 5.1.9).
 public struct PublicKeyCredentialRequestOptions: Sendable, Equatable, Encodable {
-    /// At least 16 bytes that nobody can guess; 32 here.
+    /// At least 16 random bytes; 32 here.
     public var challenge: Base64URLBytes
-    /// How long the client may take, in milliseconds.
+    /// The client's time limit, in milliseconds.
     public var timeout: Int
     /// The RP ID.
     public var rpId: String
-    /// The credentials that may answer; empty: any of the relying party's.
+    /// The allowed credentials; empty: any of the relying party's.
     public var allowCredentials: [PublicKeyCredentialDescriptor]
-    /// Whether somebody has to be verified.
+    /// Whether user verification is required.
     public var userVerification: String
 
-    /// Describes a request.
+    /// Creates options.
     ///
     /// - Parameters:
-    ///   - challenge: bytes that nobody can guess.
-    ///   - timeout: how long the client may take.
+    ///   - challenge: random bytes.
+    ///   - timeout: the client's time limit.
     ///   - rpId: the RP ID.
-    ///   - allowCredentials: the credentials that may answer; empty: any.
-    ///   - userVerification: whether somebody has to be verified.
+    ///   - allowCredentials: the allowed credentials; empty: any.
+    ///   - userVerification: whether user verification is required.
     public init(
         challenge: [UInt8],
         timeout: Duration = .seconds(300),
@@ -89,15 +89,15 @@ public struct PublicKeyCredentialRequestOptions: Sendable, Equatable, Encodable 
     }
 }
 
-/// Bytes that are base64url without padding in JSON.
+/// Bytes that are encoded as base64url without padding in JSON.
 public struct Base64URLBytes: Sendable, Equatable, Encodable {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// Takes bytes.
+    /// Wraps bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Writes the text.
+    /// Encodes the base64url text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(Base64URL.encode(bytes))

@@ -4,10 +4,10 @@ internal import WebAuthnModel
 public struct RelyingPartyEntity: Sendable, Equatable, Encodable {
     /// The RP ID.
     public var id: String
-    /// For people.
+    /// The display name.
     public var name: String
 
-    /// Describes a relying party.
+    /// Creates an entity.
     public init(id: String, name: String) {
         self.id = id
         self.name = name
@@ -16,14 +16,14 @@ public struct RelyingPartyEntity: Sendable, Equatable, Encodable {
 
 /// `PublicKeyCredentialUserEntityJSON`.
 public struct UserEntity: Sendable, Equatable, Encodable {
-    /// The user handle: 1 to 64 bytes that say nothing about the person (Level 3, section 14.6.1).
+    /// The user handle: 1 to 64 bytes without personal information (Level 3, section 14.6.1).
     public var id: Base64URLBytes
-    /// The account's name, for people.
+    /// The account's name, for display.
     public var name: String
-    /// The person's name, for people.
+    /// The user's name, for display.
     public var displayName: String
 
-    /// Describes an account.
+    /// Creates an entity.
     public init(id: [UInt8], name: String, displayName: String) {
         self.id = Base64URLBytes(id)
         self.name = name
@@ -50,10 +50,10 @@ public struct PublicKeyCredentialDescriptor: Sendable, Equatable, Encodable {
     public let type = "public-key"
     /// The credential's id.
     public let id: Base64URLBytes
-    /// How the authenticator can be reached.
+    /// The authenticator's transports.
     public let transports: [String]
 
-    /// Names a credential.
+    /// Creates a descriptor.
     public init(id: [UInt8], transports: [String] = []) {
         self.id = Base64URLBytes(id)
         self.transports = transports
@@ -70,19 +70,19 @@ public struct PublicKeyCredentialDescriptor: Sendable, Equatable, Encodable {
 public struct AuthenticatorSelectionCriteria: Sendable, Equatable, Encodable {
     /// `platform` or `cross-platform`; nil: either.
     public var authenticatorAttachment: String?
-    /// `required`, `preferred` or `discouraged`: whether the credential is found without its id.
+    /// `required`, `preferred` or `discouraged`: whether the credential must be discoverable.
     public var residentKey: String
     /// For clients of Level 1: whether `residentKey` is `required`.
     public var requireResidentKey: Bool
-    /// Whether somebody has to be verified.
+    /// Whether user verification is required.
     public var userVerification: String
 
-    /// Describes an authenticator.
+    /// Creates criteria.
     ///
     /// - Parameters:
     ///   - authenticatorAttachment: `platform` or `cross-platform`; nil: either.
     ///   - residentKey: `required`, `preferred` or `discouraged`.
-    ///   - userVerification: whether somebody has to be verified.
+    ///   - userVerification: whether user verification is required.
     public init(
         authenticatorAttachment: String? = nil,
         residentKey: String = "preferred",

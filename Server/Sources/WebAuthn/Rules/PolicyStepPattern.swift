@@ -1,19 +1,19 @@
 internal import WebAuthnModel
 
-/// One step of a policy as a rule wants it.
+/// A pattern for one step of a policy.
 public struct PolicyStepPattern: Sendable, Equatable {
     /// TPM_CC of the policy command.
     public let command: UInt32
     /// The operands; nil: any.
     public let operands: [[UInt8]]?
 
-    /// Wants a command, with these operands, or with any.
+    /// Creates a pattern for a command, with the given operands or any.
     public init(command: UInt32, operands: [[UInt8]]? = nil) {
         self.command = command
         self.operands = operands
     }
 
-    /// TPM2_PolicyAuthValue: whoever uses the key has to know its authorisation value.
+    /// TPM2_PolicyAuthValue: using the key requires its authorisation value.
     public static let authValue = PolicyStepPattern(command: PolicyStep.authValue.command, operands: [])
 
     static func matches(_ steps: [PolicyStep], _ patterns: [PolicyStepPattern]) -> Bool {

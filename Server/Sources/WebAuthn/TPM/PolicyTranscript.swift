@@ -3,15 +3,16 @@ public import WebAuthnModel
 
 /// Recomputes a policy's digest from its steps (TPM 2.0 Part 1, section 19.7).
 public enum PolicyTranscript {
-    /// TPM2_PolicyOR and TPM2_PolicyAuthorize begin anew: what came before does not count (Part 3, sections 23.6 and 23.16).
+    /// TPM2_PolicyOR and TPM2_PolicyAuthorize restart the digest: earlier steps do not count (Part 3, sections 23.6 and
+    /// 23.16).
     private static let beginsAnew: Set<UInt32> = [0x0000_0171, 0x0000_016A]
 
-    /// The most steps, operands of one, and bytes of an operand that are read.
+    /// The maximum number of steps, of operands per step, and of bytes per operand.
     private static let mostSteps = 16
     private static let mostOperands = 8
     private static let mostOperandBytes = 1024
 
-    /// The digest that `steps` give with SHA-256.
+    /// The digest of `steps` with SHA-256.
     public static func digest(of steps: [PolicyStep]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         for step in steps {
@@ -25,7 +26,7 @@ public enum PolicyTranscript {
         return digest
     }
 
-    /// Takes steps from JSON: an array of `{"command": number, "operands": [base64url…]}`, as `touchstone attest`
+    /// Parses steps from JSON: an array of `{"command": number, "operands": [base64url…]}`, as `touchstone attest`
     /// prints it.
     static func steps(_ json: JSONValue) throws(WebAuthnError) -> [PolicyStep] {
         let failure = WebAuthnError(.malformedResponse, "7.1 step 4", "keyPolicy")

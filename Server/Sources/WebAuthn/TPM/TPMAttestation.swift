@@ -4,8 +4,8 @@ internal import X509
 
 /// `tpm`, section 8.3.
 ///
-/// The signature has the plain form of its algorithm, as the W3C vector and every peer have it, though the text calls it
-/// a TPMT_SIGNATURE.
+/// The signature has the plain form of its algorithm, as in the W3C vector and all implementations, although the text
+/// calls it a TPMT_SIGNATURE.
 struct TPMAttestation: AttestationFormat {
     static let identifier = "tpm"
 
@@ -75,8 +75,7 @@ struct TPMAttestation: AttestationFormat {
 
     /// Section 8.3.1.
     ///
-    /// The three attributes stand in one relative name or in three, in any order: machines of different makers do
-    /// either.
+    /// The three attributes are in one relative name or in three, in any order: manufacturers differ.
     private static func chip(
         of certificate: Certificate
     ) throws(WebAuthnError) -> (manufacturer: String, model: String, version: String) {

@@ -1,4 +1,4 @@
-/// What a TPM says when it certifies a key: TPMS_ATTEST with TPMS_CERTIFY_INFO (TPM 2.0 Part 2, section 10.12).
+/// A TPM's certification of a key: TPMS_ATTEST with TPMS_CERTIFY_INFO (TPM 2.0 Part 2, section 10.12).
 struct TPMCertifyInfo {
     /// TPM_GENERATED_VALUE.
     private static let magic: UInt32 = 0xFF54_4347
@@ -6,7 +6,7 @@ struct TPMCertifyInfo {
     private static let certify: UInt16 = 0x8017
 
     let extraData: [UInt8]
-    /// The name of the key that is certified.
+    /// The name of the certified key.
     let name: [UInt8]
 
     init(parsing bytes: [UInt8]) throws(TPMStructureError) {
@@ -17,7 +17,7 @@ struct TPMCertifyInfo {
         }
         _ = try reader.sized()
         extraData = try reader.sized()
-        // TPMS_CLOCK_INFO (17) and the firmware's version (8): section 8.3 has them ignored.
+        // TPMS_CLOCK_INFO (17) and the firmware version (8): ignored as in section 8.3.
         _ = try reader.octets(25)
         name = try reader.sized()
         // The qualified name.

@@ -1,11 +1,12 @@
-/// What a TPM says of a credential's key, all of it signed.
+/// A TPM's statements about a credential's key, all of them signed.
 public struct TPMEvidence: Sendable, Equatable {
     /// The key's public area.
     public let publicArea: TPMPublicArea
-    /// The chip's maker as its certificate names it, such as `id:494E5443`; new makers come, so that no list is kept.
+    /// The chip's manufacturer as named in its certificate, such as `id:494E5443`; not checked against a list, because
+    /// new manufacturers appear.
     public let manufacturer: String
-    /// The chip's model, as its certificate names it.
+    /// The chip's model, as named in its certificate.
     public let model: String
-    /// The chip's version, as its certificate names it.
+    /// The chip's version, as named in its certificate.
     public let version: String
 }

@@ -3,15 +3,15 @@ internal import WebAuthnModel
 
 /// The public area of a TPM's key: TPMT_PUBLIC (TPM 2.0 Part 2, section 12.2.4).
 public struct TPMPublicArea: Sendable, Equatable {
-    /// As it was signed.
+    /// The bytes as signed.
     public let encoded: [UInt8]
-    /// The hash that names the key: TPM_ALG_ID.
+    /// The hash algorithm of the key's name: TPM_ALG_ID.
     public let nameAlgorithm: UInt16
-    /// What the key may do.
+    /// The key's attributes.
     public let attributes: TPMObjectAttributes
-    /// The digest of the policy that its use has to fulfil; empty without.
+    /// The digest of the policy that its use must satisfy; empty if there is none.
     public let authPolicy: [UInt8]
-    /// The key itself.
+    /// The public key.
     let key: Key
 
     enum Key: Sendable, Equatable {
@@ -30,9 +30,9 @@ public struct TPMPublicArea: Sendable, Equatable {
         static let ecdaa: UInt16 = 0x001A
     }
 
-    /// Reads a TPMT_PUBLIC.
+    /// Parses a TPMT_PUBLIC.
     ///
-    /// - Throws: ``TPMStructureError`` for another structure, or a type of key or a curve that is not known here.
+    /// - Throws: ``TPMStructureError`` for an invalid structure, or an unsupported type of key or curve.
     public init(parsing bytes: [UInt8]) throws(TPMStructureError) {
         encoded = bytes
         var reader = TPMReader(bytes)
@@ -40,9 +40,9 @@ public struct TPMPublicArea: Sendable, Equatable {
         nameAlgorithm = try reader.number()
         attributes = TPMObjectAttributes(rawValue: try reader.number())
         authPolicy = try reader.sized()
-        // TPMT_SYM_DEF_OBJECT: a key that only signs has none.
+        // TPMT_SYM_DEF_OBJECT: null for a signing key.
         if try reader.number(UInt16.self) != Number.null { _ = try reader.octets(4) }
-        // TPMT_ECC_SCHEME or TPMT_RSA_SCHEME: a hash goes with each scheme but none; ECDAA has a count too.
+        // TPMT_ECC_SCHEME or TPMT_RSA_SCHEME: every scheme but null has a hash algorithm; ECDAA also has a count.
         let scheme = try reader.number(UInt16.self)
         if scheme != Number.null { _ = try reader.octets(scheme == Number.ecdaa ? 4 : 2) }
         switch type {
@@ -61,7 +61,7 @@ public struct TPMPublicArea: Sendable, Equatable {
             key = .ec(curve, x: x, y: y)
         case Number.rsa:
             _ = try reader.number(UInt16.self)
-            // 0 stands for 65537.
+            // 0 means 65537.
             let exponent = try reader.number(UInt32.self)
             let number = exponent == 0 ? 65537 : exponent
             let e = stride(from: 24, through: 0, by: -8).map {
@@ -73,20 +73,20 @@ public struct TPMPublicArea: Sendable, Equatable {
         guard reader.isAtEnd else { throw TPMStructureError() }
     }
 
-    /// Some chips leave leading zeros of a coordinate out.
+    /// Restores leading zeros of a coordinate, which some chips omit.
     private static func padded(_ number: [UInt8], to count: Int) throws(TPMStructureError) -> [UInt8] {
         guard number.count <= count else { throw TPMStructureError() }
         return [UInt8](repeating: 0, count: count - number.count) + number
     }
 
-    /// The name (Part 1, section 16): the algorithm's number, and the hash of the area; nil where the hash is not known.
+    /// The name (Part 1, section 16): the hash algorithm's id, and the hash of the area; nil for an unsupported hash.
     public var name: [UInt8]? {
         TPMHash.digest(of: encoded, nameAlgorithm).map {
             [UInt8(nameAlgorithm >> 8), UInt8(truncatingIfNeeded: nameAlgorithm)] + $0
         }
     }
 
-    /// The key of a P-256 or P-384 area, uncompressed X9.63; nil for others.
+    /// The key of a P-256 or P-384 area as uncompressed X9.63; nil for others.
     public var x963Representation: [UInt8]? {
         guard case .ec(let curve, let x, let y) = key, curve != .p521 else { return nil }
         return [4] + x + y
@@ -113,20 +113,20 @@ public struct TPMObjectAttributes: OptionSet, Sendable, Hashable {
     /// The 32 bits.
     public let rawValue: UInt32
 
-    /// Takes the 32 bits.
+    /// Creates attributes from the 32 bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// It cannot be duplicated.
     public static let fixedTPM = TPMObjectAttributes(rawValue: 1 << 1)
-    /// It cannot go to another parent.
+    /// It cannot be moved to another parent.
     public static let fixedParent = TPMObjectAttributes(rawValue: 1 << 4)
-    /// The chip made its secret part.
+    /// The chip generated its private part.
     public static let sensitiveDataOrigin = TPMObjectAttributes(rawValue: 1 << 5)
-    /// Its authorisation value is enough to use it, whatever the policy says.
+    /// Its authorisation value suffices for user-role commands, whatever the policy says.
     public static let userWithAuth = TPMObjectAttributes(rawValue: 1 << 6)
-    /// Wrong authorisations do not count against the chip's limit.
+    /// Wrong authorisations do not count for the dictionary-attack lockout.
     public static let noDA = TPMObjectAttributes(rawValue: 1 << 10)
-    /// It signs only what the chip itself made.
+    /// It only signs structures generated by the chip.
     public static let restricted = TPMObjectAttributes(rawValue: 1 << 16)
     /// It may decrypt, or agree on a key.
     public static let decrypt = TPMObjectAttributes(rawValue: 1 << 17)

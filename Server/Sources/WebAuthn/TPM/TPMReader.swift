@@ -1,4 +1,4 @@
-/// Reads the big-endian structures of TPM 2.0, Part 2; every read is checked against what is left.
+/// Parses the big-endian structures of TPM 2.0, Part 2; every read is bounds-checked.
 struct TPMReader {
     private var rest: ArraySlice<UInt8>
 
@@ -16,11 +16,11 @@ struct TPMReader {
         try octets(N.bitWidth / 8).reduce(0) { $0 << 8 | N(truncatingIfNeeded: $1) }
     }
 
-    /// A TPM2B: its size in two bytes, then its bytes.
+    /// A TPM2B: its size in two bytes, then the bytes.
     mutating func sized() throws(TPMStructureError) -> [UInt8] {
         try octets(Int(try number(UInt16.self)))
     }
 }
 
-/// A structure ends too early, or holds something that nobody here knows.
+/// A structure is truncated, or contains an unsupported value.
 public struct TPMStructureError: Error {}
