@@ -170,7 +170,7 @@ run, store = f"/run/touchstone/{anna.pw_uid}/socket", f"/var/lib/touchstone/{ann
 as_account = ["setpriv", "--reuid=touchstone", "--regid=touchstone", "--init-groups"]
 as_account += [LIBEXEC + "touchstoned", "--foreground", "--owner", str(anna.pw_uid)]
 broker_socket = "/run/touchstone-broker/socket"
-Unit(broker_socket, socket.SOCK_SEQPACKET, account.pw_uid, [LIBEXEC + "touchstone-broker"])
+Unit(broker_socket, socket.SOCK_SEQPACKET, account.pw_uid, [LIBEXEC + "touchstone-broker", "--all-users"])
 Unit(run, socket.SOCK_STREAM, anna.pw_uid, as_account)
 status, seen = answer("touchstone", "system", "enable", "--user", "anna", "--yes", "--later", name="root")
 check("system enable", status == 0 and os.path.isfile(store + "/keybag"), seen)
