@@ -170,6 +170,18 @@ def set_up(user):
     )
 
 
+def lock_of(name):
+    """An answer to a box: the user locks the keychain in another session, which ends the box in order."""
+    user = pwd.getpwnam(name)
+
+    def lock(_):
+        run("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--init-groups", "touchstone", "lock",
+            env={"HOME": user.pw_dir, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": f"/run/user/{user.pw_uid}"})
+        return b""
+
+    return lock
+
+
 def timed(user, command, to=()):
     """Seconds that a command took, as its shell measures it; None where it failed."""
     status, seen = user.run(f"TIMEFORMAT='took %R'; time {command} >/dev/null", to)
@@ -323,7 +335,7 @@ def chip():
     shutil.copy2(attempts, "/root/attempts")
     # One that was wrong before is not counted again.
     wrong = [(BOX, f"wrong passcode {number}\n".encode()) for number in range(4)]
-    status, seen = carol.run("touchstone unlock", [*wrong, (BOX, b"\x03")])
+    status, seen = carol.run("touchstone unlock", [*wrong, (BOX, lock_of("carol"))])
     told = carol.json("touchstone status --json")
     check("four wrong passcodes are counted, and followed by a delay", told.get("passcodeFailures") == 4 and
           0 < told.get("passcodeDelaySeconds") <= 60, f"{told}\n{seen}")
@@ -516,7 +528,7 @@ def finger():
     status, seen = alice.run("touchstone get --show by-finger", [(rb"ouch the fingerprint sensor", touch)])
     check("get, by a touch: polkit lets the account use the sensor", status == 0 and "t0uched" in seen, seen)
     Scanner.enrol("alice", "left-index-finger", "other")
-    status, seen = alice.run("touchstone get --show by-finger", [(rb"ouch the fingerprint sensor|Passcode: $", b"\x03")])
+    status, seen = alice.run("touchstone get --show by-finger", [(rb"ouch the fingerprint sensor|Passcode: $", lock_of("alice"))])
     check("another finger enrolled, it is gone", status == 3 or "gone for good" in seen, seen)
     alice.logout()
 

@@ -170,7 +170,9 @@ run, store = f"/run/touchstone/{anna.pw_uid}/socket", f"/var/lib/touchstone/{ann
 as_account = ["setpriv", "--reuid=touchstone", "--regid=touchstone", "--init-groups"]
 as_account += [LIBEXEC + "touchstoned", "--foreground", "--owner", str(anna.pw_uid)]
 broker_socket = "/run/touchstone-broker/socket"
-Unit(broker_socket, socket.SOCK_SEQPACKET, account.pw_uid, [LIBEXEC + "touchstone-broker", "--all-users"])
+# Without systemd there are no units to tell daemons by, and the first process has another root than this system.
+broker = [LIBEXEC + "touchstone-broker", "--all-users", "--machine", str(os.getpid())]
+Unit(broker_socket, socket.SOCK_SEQPACKET, account.pw_uid, broker)
 Unit(run, socket.SOCK_STREAM, anna.pw_uid, as_account)
 status, seen = answer("touchstone", "system", "enable", "--user", "anna", "--yes", "--later", name="root")
 check("system enable", status == 0 and os.path.isfile(store + "/keybag"), seen)
