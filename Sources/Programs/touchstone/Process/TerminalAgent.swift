@@ -41,7 +41,7 @@ struct TerminalAgent: PromptAgent {
         try Self.running.withLock { running throws(KeychainError) in
             if let former = running {
                 // The agent runs, but the daemon does not accept it.
-                guard Self.hasEnded(former.process, within: 0) else { throw error }
+                guard Self.hasEnded(former.process, within: Self.deathPatience) else { throw error }
                 close(former.lifeline)
                 running = nil
             }
