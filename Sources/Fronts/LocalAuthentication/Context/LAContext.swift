@@ -91,12 +91,11 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     /// The type of sensor, set by ``canEvaluatePolicy(_:error:)`` whatever it returns.
     open var biometryType: LABiometryType { state.withLock(\.biometryType) }
 
-    /// Bytes that change with the set of enrolled fingers; nil before a successful
-    /// ``canEvaluatePolicy(_:error:)``.
+    /// Bytes that change with the set of enrolled fingers; nil before a successful check or evaluation of a policy.
     open var evaluatedPolicyDomainState: Data? { state.withLock(\.domainState) }
 
-    /// The state of sensor, enrolled fingers and companions; its hashes are nil before a successful
-    /// ``canEvaluatePolicy(_:error:)``.
+    /// The state of sensor, enrolled fingers and companions; its hashes are nil before a successful check or
+    /// evaluation of a policy.
     open var domainState: LADomainState {
         state.withLock { LADomainState(biometryType: $0.biometryType, stateHash: $0.domainState) }
     }

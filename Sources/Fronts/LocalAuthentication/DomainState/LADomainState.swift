@@ -18,8 +18,8 @@ public final class LADomainState: NSObject, Sendable {
         super.init()
     }
 
-    /// Bytes that change when any part changes; nil before a successful
-    /// ``LAContext/canEvaluatePolicy(_:error:)``.
+    /// Bytes that change when any part changes; nil before a successful check or evaluation of
+    /// a policy.
     ///
     /// Equal to the hash of ``biometry``, the only part that can change here.
     public var stateHash: Data? { biometry.stateHash }
@@ -37,8 +37,8 @@ public final class LADomainState: NSObject, Sendable {
 public final class LADomainStateBiometry: NSObject, Sendable {
     /// The type of sensor.
     public let biometryType: LABiometryType
-    /// Bytes that change with the set of enrolled fingers; nil before a successful
-    /// ``LAContext/canEvaluatePolicy(_:error:)``.
+    /// Bytes that change with the set of enrolled fingers; nil before a successful check or evaluation of
+    /// a policy.
     public let stateHash: Data?
 
     init(biometryType: LABiometryType, stateHash: Data?) {

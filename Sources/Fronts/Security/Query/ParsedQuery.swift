@@ -206,8 +206,8 @@ package struct ParsedQuery {
         switch operation {
         case .add: try attributes.judgeForStorage()
         case .update where !returns.isEmpty: throw .param("an update returns nothing")
-        // Apps for macOS's file-based keychain set this limit and must opt out of the data protection
-        // keychain (KeychainAccess, `removeAll`).
+        // Code for macOS's file-based keychain must set this limit (KeychainAccess, `removeAll`); for the data
+        // protection keychain it is an error.
         case .delete where hasDeletionLimit && usesDataProtection: throw .param("a limit of a deletion")
         case .update, .copyMatching, .delete: break
         }
