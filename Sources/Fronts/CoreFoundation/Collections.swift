@@ -1,18 +1,18 @@
 public import Foundation
 
-/// `CFDictionaryKeyCallBacks`: carries nothing here, keys are always objects that are retained and compared.
+/// `CFDictionaryKeyCallBacks`: empty here, because keys are always objects that are retained and compared.
 public struct CFDictionaryKeyCallBacks: Sendable {
     /// `CFDictionaryKeyCallBacks()`.
     public init() {}
 }
 
-/// `CFDictionaryValueCallBacks`: carries nothing here, values are always objects that are retained.
+/// `CFDictionaryValueCallBacks`: empty here, because values are always objects that are retained.
 public struct CFDictionaryValueCallBacks: Sendable {
     /// `CFDictionaryValueCallBacks()`.
     public init() {}
 }
 
-// Variables because their addresses are taken; they hold nothing that could change.
+// Variables, because callers take their addresses; they have no content that could change.
 /// `kCFTypeDictionaryKeyCallBacks`.
 nonisolated(unsafe) public var kCFTypeDictionaryKeyCallBacks = CFDictionaryKeyCallBacks()
 /// `kCFTypeDictionaryValueCallBacks`.
@@ -42,7 +42,7 @@ public func CFDictionaryCreate(
     return dictionary.copy() as? NSDictionary
 }
 
-/// `CFDictionarySetValue`: sets or replaces a value; both pointers are objects' (`Unmanaged.toOpaque`).
+/// `CFDictionarySetValue`: sets or replaces a value; both pointers refer to objects (`Unmanaged.toOpaque`).
 public func CFDictionarySetValue(
     _ theDict: CFMutableDictionary!,
     _ key: UnsafeRawPointer!,
@@ -52,7 +52,7 @@ public func CFDictionarySetValue(
     theDict.setObject(value, forKey: key)
 }
 
-/// `CFDictionaryAddValue`: sets a value unless the key has one.
+/// `CFDictionaryAddValue`: sets a value unless the key already has one.
 public func CFDictionaryAddValue(
     _ theDict: CFMutableDictionary!,
     _ key: UnsafeRawPointer!,
@@ -65,13 +65,14 @@ public func CFDictionaryAddValue(
 /// `CFDictionaryGetCount`.
 public func CFDictionaryGetCount(_ theDict: CFDictionary!) -> CFIndex { theDict.count }
 
-/// `CFDictionaryGetValue`: the address of the object that the dictionary holds, and not longer than it; nil without such a key.
+/// `CFDictionaryGetValue`: the address of an object that the dictionary retains, valid as long as the dictionary; nil without
+/// such a key.
 public func CFDictionaryGetValue(_ theDict: CFDictionary!, _ key: UnsafeRawPointer!) -> UnsafeRawPointer! {
     guard let name = object(at: key) as? NSObject else { return nil }
     return OwnObjects.address(in: theDict, forKey: name)
 }
 
-/// `CFArrayGetValueAtIndex`: the address of the object that the array holds, and not longer than it.
+/// `CFArrayGetValueAtIndex`: the address of an object that the array retains, valid as long as the array.
 public func CFArrayGetValueAtIndex(_ theArray: CFArray!, _ idx: CFIndex) -> UnsafeRawPointer! {
     OwnObjects.address(in: theArray, at: idx)
 }
@@ -89,7 +90,7 @@ public func CFDataCreate(_ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8
 /// `CFDataGetLength`.
 public func CFDataGetLength(_ theData: CFData!) -> CFIndex { theData.length }
 
-/// `CFDataGetBytePtr`: lives as long as the data.
+/// `CFDataGetBytePtr`: the address of the bytes, valid as long as the data.
 public func CFDataGetBytePtr(_ theData: CFData!) -> UnsafePointer<UInt8>! {
     theData.bytes.assumingMemoryBound(to: UInt8.self)
 }

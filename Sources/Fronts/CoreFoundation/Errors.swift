@@ -6,7 +6,7 @@ public func CFErrorGetCode(_ err: CFError!) -> CFIndex { err.code }
 /// `CFErrorGetDomain`.
 public func CFErrorGetDomain(_ err: CFError!) -> CFString! { err.domain as NSString }
 
-/// `CFErrorCopyDescription`: what is told to people.
+/// `CFErrorCopyDescription`: the localized description.
 public func CFErrorCopyDescription(_ err: CFError!) -> CFString! { err.localizedDescription as NSString }
 
 /// `CFErrorCopyFailureReason`.

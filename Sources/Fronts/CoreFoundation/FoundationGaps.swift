@@ -1,6 +1,6 @@
 public import Foundation
 
-// What Apple's Foundation has and the one on Linux has not, as far as keychain code uses it.
+// Parts of Apple's Foundation that Foundation on Linux lacks, as far as keychain code uses them.
 
 /// `OSStatus`: the result of `SecItem` functions.
 public typealias OSStatus = Int32
@@ -10,7 +10,7 @@ public let noErr: OSStatus = 0
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 
 extension NSMutableDictionary {
-    /// Sets a value by key-value coding's name; nil removes it.
+    /// Sets a value, as key-value coding does; nil removes it.
     public func setValue(_ value: Any?, forKey key: String) {
         if let value {
             setObject(value, forKey: key as NSString)
@@ -20,10 +20,11 @@ extension NSMutableDictionary {
     }
 }
 
-/// `NSData` lends its bytes: `as Data`, which looks for this, otherwise takes them one by one, a third of a second
-/// for a mebibyte.
+/// Gives contiguous access to the bytes of `NSData`.
+///
+/// Without this conformance `as Data` copies byte by byte, which takes a third of a second for 1 MiB.
 extension NSData: @retroactive ContiguousBytes {
-    /// Lends the bytes for the length of `body`.
+    /// Calls `body` with the bytes.
     public func withUnsafeBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
@@ -31,7 +32,7 @@ extension NSData: @retroactive ContiguousBytes {
     }
 }
 
-/// Runs `body`: without Objective-C nothing is ever autoreleased.
+/// Runs `body`: without Objective-C no object is autoreleased.
 public func autoreleasepool<Result, Failure: Error>(
     invoking body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// `NSMapTable`: a dictionary of objects that keeps its keys or its objects alive only where it is told to.
+/// `NSMapTable`: a dictionary of objects with strong or weak references to its keys and objects.
 ///
-/// Keys are compared as `NSObject` compares them, other objects by identity. What nobody else holds any more is gone
-/// from a weak table the next time that it is looked for.
+/// Keys are compared with `isEqual(_:)` if they are `NSObject`, otherwise by identity. An entry with a released weak
+/// reference is no longer found or counted.
 open class NSMapTable<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     private struct Entry {
         let key: Reference<KeyType>
@@ -21,36 +21,36 @@ open class NSMapTable<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
         self.holdsObjects = holdsObjects
     }
 
-    /// A table that holds keys and objects.
+    /// A table with strong references to keys and objects.
     open class func strongToStrongObjects() -> NSMapTable<KeyType, ObjectType> {
         NSMapTable(holdsKeys: true, holdsObjects: true)
     }
 
-    /// A table that holds its objects alone.
+    /// A table with weak references to keys and strong references to objects.
     open class func weakToStrongObjects() -> NSMapTable<KeyType, ObjectType> {
         NSMapTable(holdsKeys: false, holdsObjects: true)
     }
 
-    /// A table that holds its keys alone.
+    /// A table with strong references to keys and weak references to objects.
     open class func strongToWeakObjects() -> NSMapTable<KeyType, ObjectType> {
         NSMapTable(holdsKeys: true, holdsObjects: false)
     }
 
-    /// A table that holds nothing.
+    /// A table with weak references to keys and objects.
     open class func weakToWeakObjects() -> NSMapTable<KeyType, ObjectType> {
         NSMapTable(holdsKeys: false, holdsObjects: false)
     }
 
-    /// How many entries are left.
+    /// The number of entries that still exist.
     open var count: Int { entries.values.reduce(0) { $0 + $1.count { $0.isAlive } } }
 
-    /// The object of a key.
+    /// The object for a key.
     open func object(forKey aKey: KeyType?) -> ObjectType? {
         guard let aKey else { return nil }
         return entries[Self.hash(aKey)]?.first { Self.isSame($0.key.target, aKey) }?.object.target
     }
 
-    /// Puts an object under a key; nil removes it.
+    /// Sets the object for a key; nil removes it.
     open func setObject(_ anObject: ObjectType?, forKey aKey: KeyType?) {
         guard let aKey else { return }
         removeObject(forKey: aKey)
@@ -69,7 +69,7 @@ open class NSMapTable<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
         entries[Self.hash(aKey)] = rest.isEmpty ? nil : rest
     }
 
-    /// Empties the table.
+    /// Removes all entries.
     open func removeAllObjects() { entries = [:] }
 
     private static func hash(_ key: KeyType) -> Int {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The objects that a container holds itself: a pointer to one is good for as long as the container holds it, as on
-/// Apple's systems, and keeps nothing alive.
+/// Finds the objects that a container itself retains: as on Apple's systems, a pointer to one is valid as long as
+/// the container retains the object, and retains nothing.
 ///
-/// Foundation on Linux gives values out of its containers, not the objects in them: `String` for what was put in as
-/// `NSString`. Their mirrors give the objects.
+/// Foundation on Linux returns bridged values from its containers rather than the stored objects: `String` for a
+/// stored `NSString`. The containers' mirrors give access to the objects.
 enum OwnObjects {
-    /// The address of the object that a dictionary holds under a key; nil without such a key.
+    /// The address of the object that a dictionary retains for a key; nil without such a key.
     static func address(in dictionary: NSDictionary, forKey key: NSObject) -> UnsafeRawPointer? {
         guard let value = dictionary.object(forKey: key) else { return nil }
         for child in Mirror(reflecting: dictionary).children {
@@ -16,7 +16,7 @@ enum OwnObjects {
         return address(ofForeign: value)
     }
 
-    /// The address of the object that an array holds at an index.
+    /// The address of the object that an array retains at an index.
     static func address(in array: NSArray, at index: Int) -> UnsafeRawPointer {
         let value = array.object(at: index)
         let children = Mirror(reflecting: array).children
@@ -28,8 +28,8 @@ enum OwnObjects {
         UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
     }
 
-    // An app's own subclass of a container need not hold an object for a value: where it has none, one is made for it, which
-    // stays. Results are not of such classes.
+    // An app's own subclass of a container may not store an object for a value; one is then created and never released.
+    // Results of this library do not have such classes.
     private static func address(ofForeign value: Any) -> UnsafeRawPointer {
         let object = value as AnyObject
         return type(of: value) is AnyClass

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A class with a type identifier of its own, as `SecAccessControl` has one.
+/// A class with a Core Foundation type identifier of its own, such as `SecAccessControl`.
 public protocol CoreFoundationType: AnyObject {
-    /// What ``CFGetTypeID(_:)`` answers for its instances.
+    /// The result of ``CFGetTypeID(_:)`` for its instances.
     static var coreFoundationTypeID: CFTypeID { get }
 }
 
-/// The identifiers of the types that queries and results are made of.
+/// The type identifiers of the types in queries and results.
 private enum TypeID {
     static let unknown: CFTypeID = 1
     static let null: CFTypeID = 16
@@ -21,7 +21,7 @@ private enum TypeID {
     static let uuid: CFTypeID = 45
 }
 
-/// `CFGetTypeID`: tells the type of an object, or of a value that stands for one.
+/// `CFGetTypeID`: the type identifier of an object, or of a value that is bridged to one.
 public func CFGetTypeID(_ cf: Any?) -> CFTypeID {
     guard let cf else { return 0 }
     switch cf as AnyObject {
@@ -68,19 +68,19 @@ public func CFEqual(_ cf1: Any?, _ cf2: Any?) -> Bool {
     return object.isEqual(second)
 }
 
-/// `CFHash`: a hash that equal objects share.
+/// `CFHash`: a hash consistent with ``CFEqual(_:_:)``.
 public func CFHash(_ cf: Any?) -> CFHashCode {
     guard let object = cf.map({ $0 as AnyObject }) as? NSObject else { return 0 }
     return CFHashCode(bitPattern: object.hash)
 }
 
-/// `CFCopyDescription`: an object in words, for people who debug.
+/// `CFCopyDescription`: a description of an object, for debugging.
 public func CFCopyDescription(_ cf: Any?) -> CFString? {
     guard let cf else { return nil }
     return String(describing: cf) as NSString
 }
 
 extension NSNumber {
-    /// Whether this was made from true or false, not from a number.
+    /// Whether the number is a Boolean.
     package var isTruthValue: Bool { self === kCFBooleanTrue || self === kCFBooleanFalse }
 }

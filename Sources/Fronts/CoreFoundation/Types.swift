@@ -1,22 +1,22 @@
 public import Foundation
 
-/// `CFString`: `kSec…` constants and messages are of this type.
+/// `CFString`: the type of `kSec…` constants and messages.
 public typealias CFString = NSString
-/// `CFDictionary`: what a query is given as.
+/// `CFDictionary`: the type of queries.
 public typealias CFDictionary = NSDictionary
-/// `CFMutableDictionary`: a query that is built step by step.
+/// `CFMutableDictionary`: the type of queries that are built step by step.
 public typealias CFMutableDictionary = NSMutableDictionary
-/// `CFArray`: many results.
+/// `CFArray`: the type of multiple results.
 public typealias CFArray = NSArray
 /// `CFMutableArray`.
 public typealias CFMutableArray = NSMutableArray
-/// `CFData`: an item's data.
+/// `CFData`: the type of an item's data.
 public typealias CFData = NSData
 /// `CFMutableData`.
 public typealias CFMutableData = NSMutableData
 /// `CFNumber`.
 public typealias CFNumber = NSNumber
-/// `CFBoolean`: there is one type for numbers and truth values here.
+/// `CFBoolean`: numbers and Booleans have the same type here.
 public typealias CFBoolean = NSNumber
 /// `CFDate`.
 public typealias CFDate = NSDate
@@ -26,13 +26,13 @@ public typealias CFUUID = NSUUID
 public typealias CFURL = NSURL
 /// `CFNull`.
 public typealias CFNull = NSNull
-/// `CFError`: comes out of functions as `Unmanaged<CFError>`.
+/// `CFError`: returned by functions as `Unmanaged<CFError>`.
 public typealias CFError = NSError
 /// `CFTypeRef`: any object.
 public typealias CFTypeRef = AnyObject
 /// `CFIndex`.
 public typealias CFIndex = Int
-/// `CFTypeID`: tells types apart, see ``CFGetTypeID(_:)``.
+/// `CFTypeID`: identifies a type; see ``CFGetTypeID(_:)``.
 public typealias CFTypeID = UInt
 /// `CFOptionFlags`: the raw value of option sets.
 public typealias CFOptionFlags = UInt
@@ -43,7 +43,7 @@ public typealias CFTimeInterval = Double
 /// `CFAbsoluteTime`: seconds since 2001-01-01 00:00:00 UTC.
 public typealias CFAbsoluteTime = CFTimeInterval
 
-/// `CFAllocator`: only the default one exists, which is nil.
+/// `CFAllocator`: only the default allocator exists, which is nil.
 public final class CFAllocator: Sendable {
     private init() {}
 }

@@ -1,2 +1,2 @@
-// `import CryptoKit` brings what swift-crypto has: hashes, ciphers, the software keys.
+// `import CryptoKit` also provides swift-crypto's API: hashes, ciphers and software keys.
 @_exported public import Crypto

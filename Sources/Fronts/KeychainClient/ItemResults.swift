@@ -41,7 +41,7 @@ public struct ItemResult: ~Copyable, Sendable {
     /// The item's persistent reference.
     public var reference: PersistentReference? { page.reference(entry) }
 
-    /// Its attributes, the access control among them; decoded anew each time.
+    /// The item's attributes, including its access control; decoded at each call.
     public var attributes: ItemAttributes? {
         var attributes: ItemAttributes?
         page.readAttributes(entry) { attributes = try $0.readAttributes() }

@@ -1,7 +1,7 @@
 import KeychainClient
 package import KeychainModel
 
-/// How a request wants the user asked: what its `kSecUse…` keys say.
+/// The prompt settings of a request, from its `kSecUse…` keys.
 package struct PromptWishes: @unchecked Sendable {  // contexts are thread-safe
     /// `kSecUseAuthenticationContext`.
     package var context: (any AuthenticationContextProviding)?
@@ -12,9 +12,9 @@ package struct PromptWishes: @unchecked Sendable {  // contexts are thread-safe
 
     package init() {}
 
-    /// The context's number and the prompt, as of now.
+    /// The context's number and the prompt's fields at this moment.
     ///
-    /// - Throws: `errSecAuthFailed` when the context was invalidated.
+    /// - Throws: `errSecAuthFailed` if the context was invalidated.
     package func describe() throws(KeychainError) -> (context: UInt64?, prompt: PromptFields) {
         let description = try context?.describeForKeychain()
         var prompt = description?.prompt ?? PromptFields(origin: KeychainConnection.originOfNow)

@@ -2,13 +2,13 @@ public import CoreFoundation
 import Foundation
 import SecretMemory
 
-/// `SecRandomRef`: names a random generator; there is only the kernel's.
+/// `SecRandomRef`: a random number generator; there is only the kernel's.
 public typealias SecRandomRef = OpaquePointer
 
 /// `kSecRandomDefault`: nil.
 public var kSecRandomDefault: SecRandomRef? { nil }
 
-/// `SecRandomCopyBytes`: fills `bytes` with `count` bytes of the kernel's generator.
+/// `SecRandomCopyBytes`: fills `bytes` with `count` bytes from the kernel's generator.
 @discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32
 {
@@ -17,8 +17,8 @@ public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: Unsa
     return errSecSuccess
 }
 
-/// `SecCreateSharedWebCredentialPassword`: a new password of four groups of three characters, at least one an upper
-/// case letter, one a lower case letter and one a digit; none that is easily taken for another.
+/// `SecCreateSharedWebCredentialPassword`: a new password of four groups of three characters, with at least one
+/// upper-case letter, one lower-case letter and one digit; it contains no characters that look alike.
 public func SecCreateSharedWebCredentialPassword() -> CFString? {
     let kinds = ["ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnopqrstuvwxyz", "23456789"].map(Array.init)
     let characters = kinds.flatMap(\.self)

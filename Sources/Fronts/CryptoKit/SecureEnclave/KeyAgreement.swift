@@ -6,19 +6,21 @@ import SecretMemory
 public import Security
 
 extension SecureEnclave.P256.KeyAgreement {
-    /// A private key that agrees on secrets with ECDH over P-256.
+    /// A P-256 private key for key agreement (ECDH).
     public struct PrivateKey: HPKEDiffieHellmanPrivateKey, Sendable {
         private let vaultKey: VaultKey<Crypto.P256.KeyAgreement.PublicKey>
-        /// The public half, for others to agree with.
+        /// The public key.
         public var publicKey: Crypto.P256.KeyAgreement.PublicKey { vaultKey.publicKey }
 
         /// Makes a key.
         ///
         /// - Parameters:
         ///   - compactRepresentable: whether the public key must have a compact representation.
-        ///   - accessControl: what the use of the key demands; constraints want `.privateKeyUsage` beside them.
-        ///   - authenticationContext: where the user shows it; nil for a fresh context at each use.
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+        ///   - accessControl: the access control for each use of the key; constraints need `.privateKeyUsage`
+        ///     too.
+        ///   - authenticationContext: the context in which the user authenticates; nil for a new context at
+        ///     each use.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`.
         public init(
             compactRepresentable: Bool = true,
             accessControl: SecAccessControl,
@@ -31,31 +33,31 @@ extension SecureEnclave.P256.KeyAgreement {
             )
         }
 
-        /// Makes a key whose use demands an unlocked keychain.
+        /// Makes a key that can be used while the keychain is unlocked.
         ///
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`.
         public init(compactRepresentable: Bool = true) throws {
             try self.init(compactRepresentable: compactRepresentable, accessControl: .ofUnlockedKeychain)
         }
 
-        /// Takes a key that was made before by the same program on this machine.
+        /// Restores a key that the same program made on this machine.
         ///
-        /// - Throws: an `NSError` with `errSecDecode` for anything else, and with `errSecItemNotFound` when the
-        ///   enrolled fingers that it was bound to have changed.
+        /// - Throws: an `NSError` with `errSecDecode` for other data, and with `errSecItemNotFound` if the key
+        ///   was invalidated by a change of the enrolled fingers.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
             vaultKey = try VaultKey(dataRepresentation: dataRepresentation, context: authenticationContext)
         }
 
-        /// What brings the key back: sealed, so that it needs no hiding.
+        /// The sealed representation from which the key can be restored; it need not be kept secret.
         public var dataRepresentation: Data { vaultKey.dataRepresentation }
 
-        /// Touchstone's own, not Apple's: whether a TPM made the key and keeps it.
+        /// Whether a TPM made and holds the key; an addition of Touchstone to Apple's API.
         public var isHardwareBacked: Bool { vaultKey.isHardwareBacked }
 
-        /// Agrees on a secret with the owner of another key; the user is asked where the access control demands
+        /// Computes a secret shared with the owner of another key; asks the user if the access control requires
         /// it.
         ///
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`.
         public func sharedSecretFromKeyAgreement(
             with publicKeyShare: Crypto.P256.KeyAgreement.PublicKey
         ) throws -> SharedSecret {
@@ -66,14 +68,15 @@ extension SecureEnclave.P256.KeyAgreement {
 }
 
 extension SharedSecret {
-    /// The secret that the x coordinate of an agreed point is.
+    /// Makes a shared secret from the x coordinate of the agreed point.
     ///
-    /// swift-crypto makes secrets only by agreement, so we agree once more: with the scalar 1, whose product with
-    /// a point is that point. Either of the two points with this x coordinate will do.
+    /// swift-crypto makes shared secrets only by key agreement, so this makes another one, with the private key
+    /// 1: its product with a point is that point. Either of the two points with this x coordinate gives the same
+    /// secret.
     ///
-    /// - Throws: `CryptoKitError` for an x coordinate that no point of P-256 has.
+    /// - Throws: `CryptoKitError` for an x coordinate without a point on P-256.
     init(x: borrowing SecretBytes) throws {
-        // SEC 1, 2.3.3: 2 stands for the point with the even y coordinate.
+        // SEC 1, 2.3.3: 2 is the prefix of the point with the even y coordinate.
         let compressed = try SecretBytes(lockedCount: 1 + x.count) { octets in
             octets[0] = 2
             x.withOctets { x in
@@ -86,7 +89,7 @@ extension SharedSecret {
         self = try Self.one.get().sharedSecretFromKeyAgreement(with: point)
     }
 
-    /// The scalar 1.
+    /// The private key 1.
     private static let one = Result {
         let scalar = [UInt8](repeating: 0, count: 31) + [1]
         return try Crypto.P256.KeyAgreement.PrivateKey(rawRepresentation: scalar)

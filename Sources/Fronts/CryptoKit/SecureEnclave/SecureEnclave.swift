@@ -2,7 +2,7 @@ import KeychainClient
 import KeychainModel
 import Security
 
-/// Private keys that are used and never given out: the daemon makes them, in the TPM where there is one.
+/// Private keys that never leave the daemon, which makes and uses them, in the TPM if there is one.
 ///
 /// ```swift
 /// let key = try SecureEnclave.P256.Signing.PrivateKey()
@@ -10,10 +10,10 @@ import Security
 /// store(key.dataRepresentation)  // worth nothing on another machine or in another app
 /// ```
 public enum SecureEnclave: Sendable {
-    /// Whether keys can be made: the daemon answers and the keychain was set up.
+    /// Whether keys can be made: the daemon answers and the keychain is set up.
     ///
-    /// Without a TPM the daemon keeps the keys itself, sealed; `isHardwareBacked` of a key tells. Blocks for the
-    /// time of a question to the daemon.
+    /// Without a TPM the daemon keeps the keys itself, sealed; a key's `isHardwareBacked` tells which. Blocks
+    /// for one request to the daemon.
     public static var isAvailable: Bool {
         guard let status = try? KeychainConnection.current.status() else { return false }
         return status.keybag != .notSetUp && status.keybag != .damaged
@@ -21,9 +21,9 @@ public enum SecureEnclave: Sendable {
 
     /// Keys on the curve NIST P-256.
     public enum P256: Sendable {
-        /// Keys that sign.
+        /// Keys for signatures.
         public enum Signing: Sendable {}
-        /// Keys that agree on a secret with others.
+        /// Keys for key agreement.
         public enum KeyAgreement: Sendable {}
     }
 }

@@ -6,19 +6,21 @@ import SecretMemory
 public import Security
 
 extension SecureEnclave.P256.Signing {
-    /// A private key that signs with ECDSA over P-256.
+    /// A P-256 private key for signatures (ECDSA).
     public struct PrivateKey: Sendable {
         private let vaultKey: VaultKey<Crypto.P256.Signing.PublicKey>
-        /// The public half, for others to verify with.
+        /// The public key.
         public var publicKey: Crypto.P256.Signing.PublicKey { vaultKey.publicKey }
 
         /// Makes a key.
         ///
         /// - Parameters:
         ///   - compactRepresentable: whether the public key must have a compact representation.
-        ///   - accessControl: what the use of the key demands; constraints want `.privateKeyUsage` beside them.
-        ///   - authenticationContext: where the user shows it; nil for a fresh context at each use.
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+        ///   - accessControl: the access control for each use of the key; constraints need `.privateKeyUsage`
+        ///     too.
+        ///   - authenticationContext: the context in which the user authenticates; nil for a new context at
+        ///     each use.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`.
         public init(
             compactRepresentable: Bool = true,
             accessControl: SecAccessControl,
@@ -31,31 +33,31 @@ extension SecureEnclave.P256.Signing {
             )
         }
 
-        /// Makes a key whose use demands an unlocked keychain.
+        /// Makes a key that can be used while the keychain is unlocked.
         ///
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`.
         public init(compactRepresentable: Bool = true) throws {
             try self.init(compactRepresentable: compactRepresentable, accessControl: .ofUnlockedKeychain)
         }
 
-        /// Takes a key that was made before by the same program on this machine.
+        /// Restores a key that the same program made on this machine.
         ///
-        /// - Throws: an `NSError` with `errSecDecode` for anything else, and with `errSecItemNotFound` when the
-        ///   enrolled fingers that it was bound to have changed.
+        /// - Throws: an `NSError` with `errSecDecode` for other data, and with `errSecItemNotFound` if the key
+        ///   was invalidated by a change of the enrolled fingers.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
             vaultKey = try VaultKey(dataRepresentation: dataRepresentation, context: authenticationContext)
         }
 
-        /// What brings the key back: sealed, so that it needs no hiding.
+        /// The sealed representation from which the key can be restored; it need not be kept secret.
         public var dataRepresentation: Data { vaultKey.dataRepresentation }
 
-        /// Touchstone's own, not Apple's: whether a TPM made the key and keeps it.
+        /// Whether a TPM made and holds the key; an addition of Touchstone to Apple's API.
         public var isHardwareBacked: Bool { vaultKey.isHardwareBacked }
 
-        /// Signs a digest; the user is asked where the access control demands it.
+        /// Signs a digest; asks the user if the access control requires it.
         ///
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`;
-        ///   `CryptoKitError` for a digest of a length that ECDSA is not used with here.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`;
+        ///   `CryptoKitError` for a digest of an unsupported length.
         public func signature<D: Digest>(for digest: D) throws -> Crypto.P256.Signing.ECDSASignature {
             guard [20, 32, 48, 64].contains(D.byteCount) else { throw CryptoKitError.incorrectParameterSize }
             let octets = try vaultKey.use(.sign(digest: Array(digest)))
@@ -64,9 +66,9 @@ extension SecureEnclave.P256.Signing {
             }
         }
 
-        /// Signs the SHA-256 of data; the user is asked where the access control demands it.
+        /// Signs the SHA-256 of data; asks the user if the access control requires it.
         ///
-        /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+        /// - Throws: `LAError` if the user was needed, otherwise an `NSError` with an `OSStatus`.
         public func signature<D: DataProtocol>(for data: D) throws -> Crypto.P256.Signing.ECDSASignature {
             try signature(for: SHA256.hash(data: data))
         }

@@ -6,22 +6,22 @@ import LocalAuthentication
 import SecretMemory
 import Security
 
-/// A public key of P-256, whatever it is used for.
+/// A P-256 public key for any purpose.
 protocol P256PublicKey: Sendable {
-    /// Takes an uncompressed point (X9.63).
+    /// Parses an uncompressed point (X9.63).
     init<Octets: ContiguousBytes>(x963Representation octets: Octets) throws
 }
 
 extension P256.Signing.PublicKey: P256PublicKey {}
 extension P256.KeyAgreement.PublicKey: P256PublicKey {}
 
-/// A key of the daemon's vault, with the context that it is used in: what the private keys for signing and for agreement
-/// share.
+/// A key of the daemon with its context: the common part of the private keys for signing and for key agreement.
 ///
-/// They are types of their own, as Apple's are, and not one generic type: apps conform both to the same protocol.
+/// Those are separate types, as Apple's are, rather than one generic type, because apps conform both to the same
+/// protocol.
 struct VaultKey<PublicKey: P256PublicKey>: Sendable {
     private let key: EnclaveKey
-    /// The public half.
+    /// The public key.
     let publicKey: PublicKey
     private let context: LAContext?
     private let keychain: RemoteKeychain
@@ -30,11 +30,11 @@ struct VaultKey<PublicKey: P256PublicKey>: Sendable {
     /// Makes a key.
     ///
     /// - Parameters:
-    ///   - compactRepresentable: whether its public key can be told by its x coordinate alone, as every second
-    ///     one can; others are thrown away.
-    ///   - accessControl: what its use demands.
-    ///   - context: where the user shows it.
-    /// - Throws: ``LAError`` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+    ///   - compactRepresentable: whether the public key must be determined by its x coordinate alone; every
+    ///     second key is, others are discarded.
+    ///   - accessControl: the access control for each use.
+    ///   - context: the context in which the user authenticates.
+    /// - Throws: ``LAError`` if the user was needed, otherwise an `NSError` with an `OSStatus`.
     init(compactRepresentable: Bool, accessControl: SecAccessControl, context: LAContext?) throws {
         try self.init(context) { (keychain, context, prompt) throws(KeychainError) in
             let request = MakeKey(
@@ -42,7 +42,8 @@ struct VaultKey<PublicKey: P256PublicKey>: Sendable {
                 context: context,
                 prompt: prompt
             )
-            // As many tries as swift-crypto makes for its own keys; so many fail once in 2^100.
+            // The number of attempts that swift-crypto makes for its own keys; all of them fail once in
+            // 2^100.
             for _ in 0..<100 {
                 let key = try keychain.makeKey(request)
                 guard compactRepresentable, !key.isCompactRepresentable else { return key }
@@ -51,9 +52,9 @@ struct VaultKey<PublicKey: P256PublicKey>: Sendable {
         }
     }
 
-    /// Takes a key that was made before.
+    /// Restores a key from its representation.
     ///
-    /// - Throws: an `NSError` with `errSecDecode` for what this keychain did not make for this app.
+    /// - Throws: an `NSError` with `errSecDecode` for a key that this keychain did not make for this app.
     init(dataRepresentation: Data, context: LAContext?) throws {
         try self.init(context) { (keychain, _, prompt) throws(KeychainError) in
             try keychain.readKey(ReadKey(representation: [UInt8](dataRepresentation), prompt: prompt))
@@ -77,15 +78,15 @@ struct VaultKey<PublicKey: P256PublicKey>: Sendable {
         publicKey = try PublicKey(x963Representation: self.key.publicKey)
     }
 
-    /// What brings the key back.
+    /// The representation from which the key can be restored.
     var dataRepresentation: Data { Data(key.representation) }
 
-    /// Whether a TPM made the key and keeps it.
+    /// Whether a TPM made and holds the key.
     var isHardwareBacked: Bool { key.isHardware }
 
-    /// Uses the key; the user is asked where its access control demands it.
+    /// Uses the key; asks the user if its access control requires it.
     ///
-    /// - Throws: ``LAError`` where the user was needed, otherwise an `NSError` with an `OSStatus`.
+    /// - Throws: ``LAError`` if the user was needed, otherwise an `NSError` with an `OSStatus`.
     func use(_ use: KeyUse) throws -> SecretBytes {
         do throws(KeychainError) {
             let description = try context?.describeForKeychain()
@@ -104,7 +105,7 @@ struct VaultKey<PublicKey: P256PublicKey>: Sendable {
 }
 
 extension EnclaveKey {
-    /// Whether the public key can be told by its x coordinate alone.
+    /// Whether the public key is determined by its x coordinate alone.
     fileprivate var isCompactRepresentable: Bool {
         let key = try? P256.Signing.PublicKey(x963Representation: publicKey)
         return key?.compactRepresentation != nil
@@ -112,7 +113,7 @@ extension EnclaveKey {
 }
 
 extension SecAccessControl {
-    /// What a key's use demands when nothing was said: an unlocked keychain.
+    /// The default access control of a key: usable while the keychain is unlocked.
     static var ofUnlockedKeychain: SecAccessControl {
         SecAccessControl(AccessControl(accessibility: .whenUnlockedThisDeviceOnly))
     }

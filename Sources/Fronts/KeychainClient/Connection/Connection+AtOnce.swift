@@ -134,7 +134,7 @@ final class BegunCall: Sendable {
     /// Whether all replies have arrived and report success: ``finish(_:)`` then does not block.
     var hasSucceeded: Bool { connection.hasSucceeded(call) }
 
-    /// Has the next request of a keychain connect anew.
+    /// Makes the next request of a keychain reconnect.
     func retire(from keychain: RemoteKeychain) { keychain.retire(connection) }
 
     /// Waits for the last reply; may be called once.

@@ -11,8 +11,8 @@ import SecretMemory
 final class Connection: Sendable {
     /// The maximum number of requests in flight; the daemon allows 32, and cancelling needs places too.
     static let mostInFlight = 24
-    /// The maximum number of requests in flight at which a thread that does not wait for its place may send another: the rest
-    /// is reserved for threads that wait.
+    /// The limit of requests in flight for a thread that does not wait for its place: the rest is reserved for threads that
+    /// wait.
     static let mostBegun = mostInFlight / 2
     private static let helloID: UInt64 = 1
 

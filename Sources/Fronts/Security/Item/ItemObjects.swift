@@ -5,15 +5,15 @@ import SecretMemory
 
 /// Makes the objects that `SecItemCopyMatching` returns (`ConformanceTests/ResultShapeTests.swift`).
 struct ItemObjects {
-    /// What was asked for.
+    /// The parts of an item to return.
     let returns: ItemQuery.Returns
-    /// The class asked for; nil when items were named by reference.
+    /// The class in the query; nil if the query names items by reference.
     private let itemClass: ItemClass?
-    /// Its name, as the items' dictionaries have it.
+    /// The class's name, as the value of `kSecClass` in results.
     private let className: NSString?
-    /// Whether no item is a key.
+    /// Whether the class of passwords is known, so that no item is a key.
     private let isOfPasswords: Bool
-    /// What goes for the uses of keys.
+    /// The prompt settings for uses of returned keys.
     private let wishes: PromptWishes
     private let former = AttributeObjectCache()
 
@@ -25,14 +25,15 @@ struct ItemObjects {
         wishes = query.wishes
     }
 
-    /// One return key gives its value; several give a dictionary; nil for what an item has not.
+    /// The object for an item: the value of a single return key, or a dictionary for several; nil for a missing
+    /// part.
     ///
-    /// - Throws: why a key cannot be had (``SecKey/init(_:_:_:_:)``), `errSecUnimplemented` for the reference of a
-    ///   password.
+    /// - Throws: the error that prevents the use of a key (``SecKey/init(_:_:_:_:)``), `errSecUnimplemented` for
+    ///   the reference of a password.
     func object(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
-        // A dictionary of the attributes is made only where a key may be.
+        // Decode all attributes only if the item can be a key.
         let attributes = isOfPasswords ? nil : item.attributes
-        // The data of a key in hardware is not for apps.
+        // The data of a hardware key is not returned to apps.
         let hasData = attributes.map { !$0.isToken } ?? true
         switch returns {
         case .data: return hasData ? NSData(dataOf: item) : nil
@@ -50,8 +51,8 @@ struct ItemObjects {
         return parts.dictionary
     }
 
-    /// Adds the attributes, and the access control as an object: of a key in hardware that of the key, since the item
-    /// itself demands less.
+    /// Adds the attributes, and the access control as an object: for a hardware key the key's own, because that of
+    /// the item requires less.
     private func addAttributes(of item: borrowing ItemResult, to parts: inout DictionaryParts) {
         var ofItem: AttributeValue?
         var ofKey: AttributeValue?
@@ -81,13 +82,14 @@ struct ItemObjects {
         }
     }
 
-    /// The class of an item that was named by its reference.
+    /// The class of an item that was named by reference.
     private static func itemClass(of item: borrowing ItemResult) -> ItemClass? {
         guard case .string(let name)? = item.attributes?[.itemClass] else { return nil }
         return ItemClass(rawValue: name)
     }
 
-    /// As ``object(_:)``, but one item that holds no key, or one that is gone, does not spoil a list.
+    /// Like ``object(_:)``, but returns nil for an item without a usable key, so that it does not fail the
+    /// whole list.
     func objectInList(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
         do throws(KeychainError) {
             return try object(item)
@@ -110,7 +112,7 @@ struct ItemObjects {
         }
     }
 
-    /// The access control comes as bytes, and only where it says more than when to read the item.
+    /// The daemon returns an encoded access control only if it contains more than the accessibility.
     private static func accessControl(
         _ encoded: AttributeValue?,
         _ accessible: AttributeValue?
@@ -122,16 +124,17 @@ struct ItemObjects {
         return plainControls[name]
     }
 
-    /// Those that say no more than when to read an item, by its name: they are immutable, and most items have one.
+    /// Access controls with nothing but an accessibility, by its name: they are immutable, and most items have
+    /// one.
     private static let plainControls = Dictionary(
         uniqueKeysWithValues: Accessibility.allCases.map {
             ($0.rawValue, SecAccessControl(AccessControl(accessibility: $0)))
         }
     )
 
-    /// The keys and values of one dictionary, each key once.
+    /// The keys and values of one dictionary, without duplicate keys.
     ///
-    /// They are Foundation's objects from the start: converting a dictionary takes longer than a look-up.
+    /// Collected as Foundation objects, because converting a Swift dictionary takes longer than a look-up.
     private struct DictionaryParts {
         private var keys: [NSObject] = []
         private var values: [AnyObject] = []
@@ -141,7 +144,7 @@ struct ItemObjects {
             values.reserveCapacity(16)
         }
 
-        /// Made of pointers: of arrays, each value would be examined first.
+        /// Made from pointers, because the initialiser for arrays inspects each value.
         var dictionary: NSDictionary {
             keys.withUnsafeBufferPointer { keys in
                 values.withUnsafeBufferPointer { values in
@@ -158,7 +161,7 @@ struct ItemObjects {
 }
 
 extension AttributeValue {
-    /// The value as apps get it.
+    /// The value as an object for apps.
     var object: NSObject {
         switch self {
         case .string(let text): NSString(string: text)
@@ -171,13 +174,13 @@ extension AttributeValue {
 }
 
 extension NSData {
-    /// An item's data; empty for none.
+    /// An item's data; empty without data.
     fileprivate convenience init(dataOf item: borrowing ItemResult) {
         let copy = item.withData { WipedCopy($0) }
         if let copy { self.init(copy) } else { self.init() }
     }
 
-    /// A secret in memory of its own that is wiped when the app lets go of it.
+    /// Copies a secret into memory of its own, which is wiped when the app releases the object.
     convenience init(wiping secret: borrowing SecretBytes) {
         self.init(secret.withOctets { WipedCopy($0) })
     }
@@ -194,9 +197,9 @@ extension NSData {
     }
 }
 
-/// Bytes of a secret in ordinary memory, for an owner that wipes them and lets the memory go.
+/// A secret's bytes in ordinary memory; the owner wipes and frees them.
 private struct WipedCopy {
-    /// Without an address for no bytes.
+    /// Without a base address if empty.
     let room: UnsafeMutableRawBufferPointer
 
     init(_ octets: Span<UInt8>) {

@@ -3,9 +3,9 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// The requests that parsed dictionaries stand for.
+/// Converts parsed dictionaries to requests.
 extension ParsedQuery {
-    /// The item to add.
+    /// The request to add an item.
     func addRequest() throws(KeychainError) -> AddItem {
         guard let itemClass else { throw .param("no class") }
         let (context, prompt) = try wishes.describe()
@@ -24,14 +24,14 @@ extension ParsedQuery {
         )
     }
 
-    /// The items to look up.
+    /// The request to look up items.
     func copyRequest() throws(KeychainError) -> CopyItems {
         let (context, prompt) = try wishes.describe()
         let request = CopyItems(query: try itemQuery(limit: limit), context: context, prompt: prompt)
         return looseMatch.isEmpty ? request : try looseMatch.resolve(request)
     }
 
-    /// The items to change.
+    /// The request to change items.
     func updateRequest(_ changes: ParsedChanges) throws(KeychainError) -> UpdateItems {
         let (context, prompt) = try wishes.describe()
         return UpdateItems(
@@ -44,14 +44,15 @@ extension ParsedQuery {
         )
     }
 
-    /// The items to delete.
+    /// The request to delete items.
     func deleteRequest() throws(KeychainError) -> DeleteItems {
         DeleteItems(query: try itemQuery(limit: .all), prompt: try wishes.describe().prompt)
     }
 
-    /// An access control is accepted in a search and not matched on, as Apple does.
+    /// The query for the daemon; an access control in a search is accepted but not compared, as on Apple's
+    /// systems.
     private func itemQuery(limit: ItemQuery.Limit) throws(KeychainError) -> ItemQuery {
-        // An empty list names no item; to the daemon it would mean that no list was given.
+        // An empty list matches no item, but in a request it would mean that there is no list.
         if let references, references.isEmpty { throw KeychainError(.itemNotFound) }
         var wanted = attributes.values
         if let accessibility = attributes.accessibility {
@@ -67,8 +68,8 @@ extension ParsedQuery {
         )
     }
 
-    /// What is asked of the daemon: a key's reference is made here, of its data and attributes, and those tell
-    /// which keys have no data for an app.
+    /// The parts to request from the daemon: a key's reference is made here from its data and attributes, and
+    /// the attributes tell which keys have no data for apps.
     private var wireReturns: ItemQuery.Returns {
         switch itemClass {
         case .genericPassword, .internetPassword: returns
@@ -84,7 +85,7 @@ extension ParsedQuery {
     }
 }
 
-/// Copies an app's data; the app's own copy stays its own.
+/// Copies an app's data into locked memory; the app keeps its own copy.
 func secret(_ data: Data?) throws(KeychainError) -> SecretBytes? {
     guard let data else { return nil }
     return try SecretBytes(lent: data)

@@ -6,8 +6,8 @@ import SecretMemory
 
 /// `SecItemAdd`: stores an item.
 ///
-/// Blocks while the user is asked to unlock the keychain. `result` receives what the `kSecReturn…` keys ask
-/// for.
+/// Blocks while the user is asked to unlock the keychain. `result` receives the values that the `kSecReturn…`
+/// keys request.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
@@ -22,9 +22,9 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
     }
 }
 
-/// `SecItemCopyMatching`: finds items and returns what the `kSecReturn…` keys ask for.
+/// `SecItemCopyMatching`: finds items and returns the values that the `kSecReturn…` keys request.
 ///
-/// Blocks while the user is asked for what an item's access control demands.
+/// Blocks while the user is asked to authenticate as an item's access control requires.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?)
     -> OSStatus
@@ -51,7 +51,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
     }
 }
 
-/// `SecItemUpdate`: changes all items that match, all or none.
+/// `SecItemUpdate`: changes all items that match, atomically.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
@@ -64,7 +64,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
     }
 }
 
-/// `SecItemDelete`: deletes all items that match; asks nobody.
+/// `SecItemDelete`: deletes all items that match; shows no prompt.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     keychainStatus { () throws(KeychainError) in

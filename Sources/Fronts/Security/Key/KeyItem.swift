@@ -2,23 +2,23 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// A key as an item of the keychain.
+/// A keychain item that holds a key.
 struct KeyItem {
-    /// Its attributes: the app's, then the key's own.
+    /// The item's attributes: the app's and the key's, with precedence for the app's.
     let attributes: ItemAttributes
-    /// What reading the item demands.
+    /// The access control for reading the item.
     let accessControl: AccessControl
     private let data: Data?
 
-    /// The item to add.
+    /// Makes the item for a query.
     ///
-    /// Data that is no key is kept as it is: apps store keys of their own making.
+    /// Data that cannot be parsed as a key is stored unchanged: apps store keys in formats of their own.
     init(_ query: ParsedQuery, _ accessControl: AccessControl) throws(KeychainError) {
         let material = query.key?.material ?? Self.material(query)
         var attributes = query.attributes.values.merging(material?.attributes ?? [:]) { given, _ in given }
         attributes[.isPermanent] = .boolean(true)
         if let token = material?.token {
-            // The key demands the user when it is used; to find it, nobody is needed.
+            // The key's access control applies to its use; finding the item needs no prompt.
             self.accessControl = try AccessControl(
                 accessibility: token.key.accessControl.accessibility,
                 flags: .privateKeyUsage
@@ -32,7 +32,7 @@ struct KeyItem {
         self.attributes = attributes
     }
 
-    /// A copy of what is to be kept.
+    /// A copy of the data to store, in locked memory.
     func secret() throws(KeychainError) -> SecretBytes? { try Security.secret(data) }
 
     private static func material(_ query: ParsedQuery) -> KeyMaterial? {
@@ -46,9 +46,9 @@ struct KeyItem {
 }
 
 extension KeyMaterial {
-    /// Reads a key of an item.
+    /// Parses the key in an item.
     ///
-    /// - Throws: `errSecParam` for what is no key here.
+    /// - Throws: `errSecParam` for a class, type or data that is not a supported key.
     init(keyClass: String, type: String, octets: [UInt8]) throws(KeychainError) {
         guard let type = KeyType(rawValue: type), keyClass == "0" || keyClass == "1" else { throw .notAKey }
         try self.init(type: type, isPrivate: keyClass == "1", octets: octets)
@@ -56,10 +56,10 @@ extension KeyMaterial {
 }
 
 extension SecKey {
-    /// The key that an item holds.
+    /// Makes the key that an item holds.
     ///
-    /// - Throws: `errSecDecode` for an item that holds none, and what stands in the way of a key in hardware:
-    ///   `errSecItemNotFound` when its enrolled set is gone.
+    /// - Throws: `errSecDecode` for an item without a key, and the errors of a hardware key:
+    ///   `errSecItemNotFound` if it was invalidated by a change of the enrolled fingers.
     convenience init(
         _ attributes: ItemAttributes,
         _ data: borrowing SecretBytes,
@@ -81,6 +81,6 @@ extension SecKey {
 }
 
 extension ItemAttributes {
-    /// Whether the item's key is in the keychain's hardware: its data is not for apps.
+    /// Whether the item holds a private key in the keychain's hardware, whose data is not returned to apps.
     var isToken: Bool { self[.tokenID] == .string(SecKey.tokenID) && self[.keyClass] == .string("1") }
 }

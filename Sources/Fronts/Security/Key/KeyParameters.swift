@@ -1,22 +1,22 @@
 import Foundation
 import KeychainModel
 
-/// What the dictionary of a function that makes keys says, its inner ones laid over it.
+/// The parsed dictionary of a function that makes keys; its inner dictionaries take precedence.
 struct KeyParameters {
     /// `kSecAttrKeyType`.
     let type: KeyType
     /// `kSecAttrKeySizeInBits`.
     let sizeInBits: Int?
-    /// `kSecAttrKeyClass`, whether it says private.
+    /// `kSecAttrKeyClass`: whether it is private.
     let isPrivate: Bool?
-    /// `kSecAttrTokenID`; only the keychain's hardware is known.
+    /// `kSecAttrTokenID`; only the Secure Enclave's is supported.
     let tokenID: String?
-    /// What the private key's item is made with.
+    /// The parameters of the private key's item.
     let privateKey: KeyItemParameters
-    /// What the public key's item is made with.
+    /// The parameters of the public key's item.
     let publicKey: KeyItemParameters
 
-    /// Reads a dictionary.
+    /// Parses a dictionary.
     ///
     /// - Throws: `errSecParam` for a missing or unknown type, an unknown token, and values of a wrong type.
     init(_ dictionary: NSDictionary) throws(KeychainError) {
@@ -27,7 +27,7 @@ struct KeyParameters {
         }
         let privateAttributes = try Self.dictionary(outer.removeValue(forKey: "private"), "private")
         let publicAttributes = try Self.dictionary(outer.removeValue(forKey: "public"), "public")
-        // Apple's own code looks for these in the outer dictionary; people write them into the private one too.
+        // Apple's code reads these from the outer dictionary, but apps also put them into the private one.
         func find(_ name: String) -> Any? { outer[name] ?? privateAttributes[name] }
         guard let typeValue = find("type") else { throw .param("no kSecAttrKeyType") }
         guard let type = KeyType(rawValue: Self.code(typeValue) ?? "") else { throw .wrongType("type") }
@@ -58,7 +58,7 @@ struct KeyParameters {
         )
     }
 
-    /// A number, or the text of one, as text.
+    /// A number, or a number's text, as text.
     private static func code(_ value: Any) -> String? {
         (value as? String) ?? (value as? Int).map(String.init)
     }
@@ -75,11 +75,11 @@ struct KeyParameters {
     }
 }
 
-/// What one half of a new key is kept with.
+/// The parameters of one new key's item.
 struct KeyItemParameters {
-    /// Whether it goes into the keychain.
+    /// Whether the key is stored in the keychain.
     let isPermanent: Bool
-    /// The query that adds it, without the key; nil for a key that stays in this process.
+    /// The query to add the item, without the key; nil for a key that is not stored.
     let query: ParsedQuery?
 
     init(_ attributes: [String: Any], isToken: Bool) throws(KeychainError) {

@@ -5,9 +5,9 @@ package import KeychainModel
 
 /// A key: public or private, in this process or in the keychain's hardware.
 public final class SecKey: NSObject, CoreFoundationType, @unchecked Sendable {  // immutable
-    /// What it is made of.
+    /// The underlying key.
     package let material: KeyMaterial
-    /// The item that holds it; nil for one that is not in the keychain, or not known to be.
+    /// The item that holds the key; nil if it is not in the keychain, or not known to be.
     package let item: PersistentReference?
 
     package init(_ material: KeyMaterial, item: PersistentReference? = nil) {
@@ -19,16 +19,16 @@ public final class SecKey: NSObject, CoreFoundationType, @unchecked Sendable {  
     /// `SecKeyGetTypeID`.
     public static var coreFoundationTypeID: CFTypeID { SecKeyGetTypeID() }
 
-    /// Two are equal when they are the same half of the same key.
+    /// Compares the public parts, and whether both are private or both are public.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = (object as? SecKey)?.material else { return false }
         return material.isPrivate == other.isPrivate && material.publicOctets == other.publicOctets
     }
 
-    /// A hash that equal ones share.
+    /// A hash consistent with `isEqual(_:)`.
     public override var hash: Int { material.publicOctets.hashValue }
 
-    /// The kind of key in words, for people who debug; nothing of the key itself.
+    /// The type and size of the key, for debugging; nothing of the key itself.
     public override var description: String {
         let kind = material.type == .rsa ? "RSA" : "ECSECPrimeRandom"
         let half = material.isPrivate ? "private" : "public"
@@ -40,18 +40,18 @@ public final class SecKey: NSObject, CoreFoundationType, @unchecked Sendable {  
     static let tokenID = "com.apple.setoken"
 }
 
-/// `SecKeyGetTypeID`: a number that none of Core Foundation's own types has.
+/// `SecKeyGetTypeID`: a number that no type of Core Foundation itself has.
 public func SecKeyGetTypeID() -> CFTypeID { 0x102 }
 
-/// `SecKeyCopyPublicKey`: the public half, or the key itself when it is one; asks nobody.
+/// `SecKeyCopyPublicKey`: the public key of a private key, or a public key itself; shows no prompt.
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
     key.material.isPrivate ? SecKey(key.material.publicMaterial) : key
 }
 
-/// `SecKeyGetBlockSize`: of RSA, the bytes of a block; of an elliptic curve, those of a coordinate.
+/// `SecKeyGetBlockSize`: the length in bytes of an RSA block, or of an elliptic curve's coordinate.
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.material.blockByteCount }
 
-/// `SecKeyCopyAttributes`: what can be told about a key, by the `kSecAttr…` constants; never the key.
+/// `SecKeyCopyAttributes`: the attributes of a key, by the `kSecAttr…` constants; never the key itself.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     var dictionary: [String: Any] = ["class": ItemClass.key.rawValue]
     for (name, value) in key.material.attributes { dictionary[name.rawValue] = value.object }
@@ -63,12 +63,13 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
 }
 
 extension KeyMaterial {
-    /// The key in the keychain's hardware that this is; nil for all others.
+    /// The key in the keychain's hardware; nil for other keys.
     package var token: TokenKey? {
         if case .ecPrivate(let key) = self { key as? TokenKey } else { nil }
     }
 
-    /// What makes this key's item unique, beside what the app adds, and what it can do (`SecKey.m`).
+    /// The key's own attributes: those of its item's primary key that the app does not add, and its
+    /// capabilities (`SecKey.m`).
     var attributes: ItemAttributes {
         let size = AttributeValue.integer(Int64(sizeInBits))
         var attributes: ItemAttributes = [
@@ -94,7 +95,8 @@ extension AttributeKey {
     static let isPermanent = AttributeKey(rawValue: "perm")
     static let isSensitive = AttributeKey(rawValue: "sens")
     static let isExtractable = AttributeKey(rawValue: "extr")
-    /// What the use of a key in hardware demands, whose item demands less; not Apple's, and not for apps.
+    /// The access control for the use of a hardware key, whose item requires less; not one of Apple's, and
+    /// not returned to apps.
     static let keyAccessControl = AttributeKey(rawValue: "kacc")
     static let canEncrypt = AttributeKey(rawValue: "encr")
     static let canDecrypt = AttributeKey(rawValue: "decr")

@@ -3,12 +3,13 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// `SecKeyCreateWithData`: a key from what ``SecKeyCopyExternalRepresentation(_:_:)`` gave.
+/// `SecKeyCreateWithData`: makes a key from the result of ``SecKeyCopyExternalRepresentation(_:_:)``.
 ///
-/// RSA keys come as PKCS #1, elliptic ones in X9.63: 4, x, y, and the scalar of a private one.
-/// The attributes name `kSecAttrKeyType` and `kSecAttrKeyClass`; a size that is given has to be right.
+/// RSA keys are in PKCS #1, elliptic curve keys in X9.63: the byte 4, x, y, and the scalar of a private key.
+/// The attributes must contain `kSecAttrKeyType` and `kSecAttrKeyClass`; a size is optional, but must be
+/// correct.
 ///
-/// - Returns: nil with `errSecParam` for anything else.
+/// - Returns: nil with `errSecParam` for an invalid key or invalid attributes.
 public func SecKeyCreateWithData(
     _ keyData: CFData,
     _ attributes: CFDictionary,
@@ -26,7 +27,7 @@ public func SecKeyCreateWithData(
     }
 }
 
-/// `SecKeyCopyExternalRepresentation`: a key as bytes.
+/// `SecKeyCopyExternalRepresentation`: exports a key.
 ///
 /// - Returns: nil with `errSecUnimplemented` for a private key in the keychain's hardware.
 public func SecKeyCopyExternalRepresentation(
@@ -40,7 +41,7 @@ public func SecKeyCopyExternalRepresentation(
 }
 
 extension KeyMaterial {
-    /// The key as it is exported; nil for one that hardware keeps.
+    /// The exported key; nil for a key in hardware.
     var privateData: NSData? {
         switch self {
         case .rsaPublic, .ecPublic: NSData(data: Data(publicOctets))
@@ -52,6 +53,6 @@ extension KeyMaterial {
 }
 
 extension KeychainError {
-    /// `errSecUnimplemented` for a private key that hardware keeps.
+    /// `errSecUnimplemented` for the export of a private key in hardware.
     static let notExported = KeychainError.key(.unimplemented, "export not implemented for key")
 }

@@ -2,11 +2,11 @@ public import CoreFoundation
 import Foundation
 import KeychainModel
 
-/// `SecKeyRawSign`, deprecated: signs a digest, or with ``SecPadding/PKCS1`` and RSA any bytes.
+/// `SecKeyRawSign`, deprecated: signs a digest, or any bytes with ``SecPadding/PKCS1`` and RSA.
 ///
-/// `sigLen` is the room at `sig`, then the signature's length.
+/// `sigLen` is the size of the buffer `sig`, and on return the signature's length.
 ///
-/// - Returns: `errSecParam` for a padding that the key has not, and for too little room.
+/// - Returns: `errSecParam` for a padding the key does not support, and for too small a buffer.
 @discardableResult
 public func SecKeyRawSign(
     _ key: SecKey,
@@ -23,9 +23,9 @@ public func SecKeyRawSign(
     }
 }
 
-/// `SecKeyRawVerify`, deprecated: the other side of ``SecKeyRawSign(_:_:_:_:_:_:)``.
+/// `SecKeyRawVerify`, deprecated: verifies a signature of ``SecKeyRawSign(_:_:_:_:_:_:)``.
 ///
-/// - Returns: `errSecVerifyFailed` for a signature that is not the key's.
+/// - Returns: `errSecVerifyFailed` for an invalid signature.
 @discardableResult
 public func SecKeyRawVerify(
     _ key: SecKey,
@@ -45,9 +45,10 @@ public func SecKeyRawVerify(
 
 /// `SecKeyEncrypt`, deprecated: encrypts with RSA.
 ///
-/// `cipherTextLen` is the room at `cipherText`, then the ciphertext's length.
+/// `cipherTextLen` is the size of the buffer `cipherText`, and on return the ciphertext's length.
 ///
-/// - Returns: `errSecParam` for a padding that the key has not, what does not fit, and too little room.
+/// - Returns: `errSecParam` for a padding the key does not support, for too long an input, and for too small
+///   a buffer.
 @discardableResult
 public func SecKeyEncrypt(
     _ key: SecKey,
@@ -64,9 +65,9 @@ public func SecKeyEncrypt(
     }
 }
 
-/// `SecKeyDecrypt`, deprecated: the other side of ``SecKeyEncrypt(_:_:_:_:_:_:)``.
+/// `SecKeyDecrypt`, deprecated: decrypts a ciphertext of ``SecKeyEncrypt(_:_:_:_:_:_:)``.
 ///
-/// `plainTextLen` is the room at `plainText`, then the plaintext's length.
+/// `plainTextLen` is the size of the buffer `plainText`, and on return the plaintext's length.
 ///
 /// - Returns: as ``SecKeyEncrypt(_:_:_:_:_:_:)``.
 @discardableResult
@@ -113,7 +114,7 @@ extension SecPadding {
     }
 }
 
-/// Copies what `body` makes to where the caller wants it; nil without an error is `errSecParam`.
+/// Copies the result of `body` to the caller's buffer; nil without an error means `errSecParam`.
 private func output(
     _ room: UnsafeMutablePointer<UInt8>,
     _ count: UnsafeMutablePointer<Int>,

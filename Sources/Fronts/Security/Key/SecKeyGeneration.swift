@@ -3,15 +3,15 @@ import Foundation
 import KeychainClient
 import KeychainModel
 
-/// `SecKeyCreateRandomKey`: makes a key, and keeps it where its attributes say so.
+/// `SecKeyCreateRandomKey`: makes a key, and stores it if its attributes say so.
 ///
-/// With `kSecAttrTokenID` the keychain's hardware makes it and keeps it: P-256, permanent unless
-/// `kSecAttrIsPermanent` is false. Other keys live in this process, and in the keychain when that is true.
-/// The parameters are `kSecAttrKeyType`, `kSecAttrKeySizeInBits`, and under `kSecPrivateKeyAttrs` and
-/// `kSecPublicKeyAttrs` what belongs to one half, which wins over the outer ones.
+/// With `kSecAttrTokenID` the keychain's hardware makes and holds the key: P-256, permanent unless
+/// `kSecAttrIsPermanent` is false. Other keys exist in this process, and also in the keychain if that attribute is
+/// true. The parameters are `kSecAttrKeyType`, `kSecAttrKeySizeInBits`, and under `kSecPrivateKeyAttrs` and
+/// `kSecPublicKeyAttrs` the attributes of one key, which take precedence over the outer ones.
 ///
-/// - Returns: nil with `errSecParam` for anything else, `errSecKeySizeNotAllowed` for a size that there is not, and
-///   the status of `SecItemAdd` where the key is permanent.
+/// - Returns: nil with `errSecParam` for invalid parameters, `errSecKeySizeNotAllowed` for an unsupported size, and
+///   the status of `SecItemAdd` if the key is permanent.
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -19,7 +19,7 @@ public func SecKeyCreateRandomKey(
     reporting(error) { () throws(KeychainError) in try KeyPair(parameters).privateKey }
 }
 
-/// `SecKeyGeneratePair`, deprecated: as ``SecKeyCreateRandomKey(_:_:)``, with both halves.
+/// `SecKeyGeneratePair`, deprecated: like ``SecKeyCreateRandomKey(_:_:)``, but returns both keys.
 @discardableResult
 public func SecKeyGeneratePair(
     _ parameters: CFDictionary,
@@ -33,7 +33,7 @@ public func SecKeyGeneratePair(
     }
 }
 
-/// A new key, kept where its parameters say so.
+/// A new key pair, stored if its parameters say so.
 private struct KeyPair {
     let privateKey: SecKey
     let publicKey: SecKey
@@ -42,7 +42,7 @@ private struct KeyPair {
         let parameters = try KeyParameters(dictionary)
         let made = try Self.make(parameters)
         let publicKey = SecKey(made.publicMaterial)
-        // The private half first: a public key alone is of no use.
+        // The private key first, because a public key alone is useless.
         privateKey = try Self.keep(made, parameters.privateKey)
         do throws(KeychainError) {
             self.publicKey = try Self.keep(publicKey.material, parameters.publicKey)

@@ -3,7 +3,8 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// `SecKeyIsAlgorithmSupported`: whether a key can do an operation by an algorithm; false for what nobody knows.
+/// `SecKeyIsAlgorithmSupported`: whether a key supports an algorithm for an operation; false for unknown
+/// algorithms.
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey,
     _ operation: SecKeyOperationType,
@@ -12,12 +13,13 @@ public func SecKeyIsAlgorithmSupported(
     KeyAlgorithm(algorithm)?.isSupported(by: key.material, for: operation) ?? false
 }
 
-/// `SecKeyCreateSignature`: signs with a private key; blocks while the user is asked for what it demands.
+/// `SecKeyCreateSignature`: signs with a private key; blocks while the user is asked as its access control
+/// requires.
 ///
-/// The data is a message or a digest, as the algorithm says.
+/// The data is a message or a digest, depending on the algorithm.
 ///
-/// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key and for a digest of a wrong
-///   length, and with what stands in the way of a key that the keychain holds.
+/// - Returns: nil with `errSecParam` for an algorithm the key does not support and for a digest of a wrong length,
+///   and with the errors of a key in the keychain's hardware.
 public func SecKeyCreateSignature(
     _ key: SecKey,
     _ algorithm: SecKeyAlgorithm,
@@ -43,9 +45,9 @@ public func SecKeyCreateSignature(
     }
 }
 
-/// `SecKeyVerifySignature`: whether a signature is a key's.
+/// `SecKeyVerifySignature`: whether a signature is valid.
 ///
-/// - Returns: false with `errSecVerifyFailed` for another, and with `errSecParam` as
+/// - Returns: false with `errSecVerifyFailed` for an invalid signature, and with `errSecParam` as
 ///   ``SecKeyCreateSignature(_:_:_:_:)``.
 public func SecKeyVerifySignature(
     _ key: SecKey,
@@ -73,9 +75,9 @@ public func SecKeyVerifySignature(
     return isValid != nil
 }
 
-/// `SecKeyCreateEncryptedData`: encrypts to a public key.
+/// `SecKeyCreateEncryptedData`: encrypts with a public key.
 ///
-/// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key, and for what does not fit.
+/// - Returns: nil with `errSecParam` for an algorithm the key does not support, and for too long an input.
 public func SecKeyCreateEncryptedData(
     _ key: SecKey,
     _ algorithm: SecKeyAlgorithm,
@@ -99,10 +101,11 @@ public func SecKeyCreateEncryptedData(
     }
 }
 
-/// `SecKeyCreateDecryptedData`: decrypts with a private key; blocks while the user is asked for what it demands.
+/// `SecKeyCreateDecryptedData`: decrypts with a private key; blocks while the user is asked as its access
+/// control requires.
 ///
-/// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key and for what was not
-///   encrypted to it, and with what stands in the way of a key that the keychain holds.
+/// - Returns: nil with `errSecParam` for an algorithm the key does not support and for data that was not
+///   encrypted for it, and with the errors of a key in the keychain's hardware.
 public func SecKeyCreateDecryptedData(
     _ key: SecKey,
     _ algorithm: SecKeyAlgorithm,
@@ -125,12 +128,14 @@ public func SecKeyCreateDecryptedData(
     }
 }
 
-/// `SecKeyCopyKeyExchangeResult`: agrees on a key; blocks while the user is asked for what the private key demands.
+/// `SecKeyCopyKeyExchangeResult`: agrees on a key; blocks while the user is asked as the private key's access
+/// control requires.
 ///
-/// The parameters are ``SecKeyKeyExchangeParameter/requestedSize`` where the algorithm derives a key, at most
-/// 16 KiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
+/// The parameters are ``SecKeyKeyExchangeParameter/requestedSize`` if the algorithm derives a key, at most 16 KiB,
+/// and ``SecKeyKeyExchangeParameter/sharedInfo``.
 ///
-/// - Returns: nil with `errSecParam` for anything else, and for keys that do not go together.
+/// - Returns: nil with `errSecParam` for invalid parameters or an unsupported algorithm, and for keys on different
+///   curves.
 public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey,
     _ algorithm: SecKeyAlgorithm,
@@ -159,12 +164,12 @@ public func SecKeyCopyKeyExchangeResult(
     }
 }
 
-/// What a key exchange with a key derivation is told; keys may be text or ``SecKeyKeyExchangeParameter``.
+/// The parameters of a key derivation; dictionary keys may be strings or ``SecKeyKeyExchangeParameter``.
 private struct ExchangeParameters {
     let requestedSize: Int
     private(set) var sharedInfo: [UInt8] = []
 
-    /// Reads a dictionary; what is not known in it does not matter.
+    /// Parses a dictionary; ignores unknown keys.
     init(_ dictionary: NSDictionary) throws(KeychainError) {
         var size: Int?
         for (key, value) in dictionary.pairs {
@@ -209,7 +214,7 @@ extension KeyAlgorithm.Input {
 }
 
 extension KeychainError {
-    /// `errSecParam` for an algorithm that the key has not, or nobody.
+    /// `errSecParam` for an algorithm that is unknown or not supported by the key.
     fileprivate static func notSupported(_ algorithm: SecKeyAlgorithm) -> KeychainError {
         .key(.param, "\(algorithm.rawValue): algorithm not supported by the key")
     }

@@ -1,16 +1,16 @@
 import KeychainModel
 
-/// What the values of an attribute look like.
+/// The accepted types of an attribute's value.
 enum AttributeKind: Sendable {
-    /// Text; bytes and whole numbers are kept as what they are.
+    /// Text; bytes and integers are also accepted and stored unchanged.
     case text
-    /// Bytes; text counts as its UTF-8, as on Apple's systems.
+    /// Bytes; text is converted to UTF-8, as on Apple's systems.
     case octets
-    /// A whole number, also as text or as a truth value; other text is kept as text.
+    /// An integer, also as text or as a Boolean; other text is stored as text.
     case number
-    /// One of the constants that are numbers as text, also as the number.
+    /// A constant whose value is a number's text; the number itself is accepted too.
     case code
-    /// True or false, also as 1 and 0.
+    /// A Boolean, also as 1 and 0.
     case flag
     /// A date.
     case date
@@ -18,15 +18,15 @@ enum AttributeKind: Sendable {
     case accessible
     /// A ``SecAccessControl``.
     case accessControl
-    /// The name of a group.
+    /// The name of an access group.
     case accessGroup
     /// True, false or ``kSecAttrSynchronizableAny``.
     case synchronizable
 }
 
-/// The attributes of each class, by Apple's strings.
+/// The attributes of each class, with Apple's names.
 enum AttributeTable {
-    /// An attribute of this class; nil when the class has none of this name.
+    /// The type of an attribute; nil if the class has no attribute of this name.
     static func kind(of name: String, in itemClass: ItemClass) -> AttributeKind? {
         switch itemClass {
         case .genericPassword: common[name] ?? passwords[name] ?? genericPassword[name]
@@ -36,7 +36,8 @@ enum AttributeTable {
         }
     }
 
-    /// Whether a key that no attribute of the class has is taken for one: it is as long as all of them.
+    /// Whether an unknown key is reported as an unknown attribute: all attributes have names of four
+    /// characters.
     static func isNamedAsOne(_ name: String) -> Bool { name.utf16.count == 4 }
 
     private static let common: [String: AttributeKind] = [

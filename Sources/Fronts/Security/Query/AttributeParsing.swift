@@ -1,12 +1,13 @@
 import Foundation
 package import KeychainModel
 
-/// Attributes as they are collected from a dictionary.
+/// The attributes collected from a dictionary.
 package struct ParsedAttributes: Sendable {
-    /// The most bytes of all attributes together, so that a request with the longest data fits a frame.
+    /// The maximum total size of the attributes in bytes, so that a request with the longest data fits into a
+    /// frame.
     package static let mostOctets = 1 << 16
 
-    /// All but access control, which is beside.
+    /// All attributes except accessibility and access control.
     package var values: ItemAttributes = [:]
     /// `kSecAttrAccessible`.
     package var accessibility: Accessibility?
@@ -20,13 +21,14 @@ package struct ParsedAttributes: Sendable {
         return AccessGroup(name)
     }
 
-    /// Whether none were given.
+    /// Whether there are no attributes.
     package var isEmpty: Bool { values.isEmpty && accessibility == nil && accessControl == nil }
 
-    /// Takes an attribute.
+    /// Adds an attribute.
     ///
-    /// - Throws: `errSecNoSuchAttr` for one that the class has not, `errSecParam` for a key that is not named as one
-    ///   and for a value of the wrong type, `errSecDataTooLarge` for a value that is too long.
+    /// - Throws: `errSecNoSuchAttr` for an attribute that the class does not have, `errSecParam` for a key that
+    ///   cannot be an attribute and for a value of the wrong type, `errSecDataTooLarge` for a value that is too
+    ///   long.
     mutating func accept(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainError) {
         guard let kind = AttributeTable.kind(of: name, in: itemClass) else {
             throw AttributeTable.isNamedAsOne(name)
@@ -53,16 +55,16 @@ package struct ParsedAttributes: Sendable {
         }
     }
 
-    /// Judges what cannot be judged one by one.
+    /// Validates combinations of attributes.
     ///
-    /// - Throws: `errSecParam` for an access control beside a different `kSecAttrAccessible`.
+    /// - Throws: `errSecParam` for an access control together with a different `kSecAttrAccessible`.
     func judge() throws(KeychainError) {
         if let accessControl, let accessibility, accessControl.accessibility != accessibility {
             throw .param("access control beside another protection")
         }
     }
 
-    /// Judges attributes that are to be stored.
+    /// Validates attributes to store.
     ///
     /// - Throws: `errSecParam` for constraints on a synchronizable item, and for
     ///   ``kSecAttrSynchronizableAny``.
@@ -99,7 +101,7 @@ package struct ParsedAttributes: Sendable {
         case .number:
             if let number = value as? Int64 { return .integer(number) }
             if let flag = value as? Bool { return .integer(flag ? 1 : 0) }
-            // Only text that says the number as it would be written.
+            // Accept only the canonical text of the number.
             if let text = text(value) {
                 return Int32(text).map(String.init) == text ? .integer(Int64(text) ?? 0) : .string(text)
             }
@@ -124,7 +126,7 @@ package struct ParsedAttributes: Sendable {
 }
 
 extension KeychainError {
-    /// `errSecParam` for a value of the wrong type; names the key, never the value.
+    /// `errSecParam` for a value of the wrong type; includes the key, never the value.
     static func wrongType(_ key: String) -> KeychainError { .param("wrong type for \(key)") }
 }
 
@@ -132,7 +134,7 @@ extension AttributeValue {
     /// ``kSecAttrSynchronizableAny``, as the daemon expects it in a search.
     static let anySynchronizable = AttributeValue.string("syna")
 
-    /// The room that the value takes in a message.
+    /// The approximate size of the value in a message, in bytes.
     fileprivate var octetCount: Int {
         switch self {
         case .string(let text): text.utf8.count
@@ -143,14 +145,14 @@ extension AttributeValue {
 }
 
 extension Date {
-    /// Microseconds since 1970; nil where they cannot be told, as for infinity.
+    /// Microseconds since 1970; nil if not representable, as for infinity.
     fileprivate var microsecondsSince1970: Int64? {
         Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded())
     }
 }
 
 extension NSDate {
-    /// The date of an attribute.
+    /// Makes the date of an attribute's value.
     convenience init(microsecondsSince1970 microseconds: Int64) {
         self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }

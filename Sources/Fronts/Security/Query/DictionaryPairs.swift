@@ -2,9 +2,9 @@ import CoreFoundation
 import Foundation
 
 extension NSDictionary {
-    /// Its keys and values; truth values as `Bool`, so that none is taken for a number.
+    /// The keys and values, with Booleans as `Bool`, so that they are not mistaken for numbers.
     ///
-    /// Foundation's iterator looks each value up by its key, which takes longer, and traps on a NaN.
+    /// Foundation's iterator looks up each value by its key, which is slower, and traps on NaN.
     var pairs: some Sequence<(Any, Any)> {
         zip(allKeys, allValues).lazy.map { key, value in
             guard let number = value as? NSNumber, number.isTruthValue else { return (key, value) }
@@ -13,7 +13,7 @@ extension NSDictionary {
     }
 }
 
-/// A key or a value as text; nil for what is none.
+/// A key or value as text; nil if it is not text.
 ///
-/// By way of `NSString`, which nearly all are: casting to `String` takes five times as long.
+/// Casts to `NSString` first, which nearly all are: casting to `String` takes five times as long.
 func text(_ value: Any) -> String? { (value as? NSString).map { $0 as String } ?? value as? String }

@@ -2,20 +2,21 @@ import Foundation
 import KeychainClient
 import KeychainModel
 
-/// Matches that the daemon cannot make, because it compares digests: they are made here, on attributes, and name
-/// the items for the look-up proper.
+/// Matches that the daemon cannot make, because it compares digests: they are made here, on attributes, and the
+/// final look-up names the items by reference.
 struct LooseMatch: Sendable {
-    /// `kSecMatchHostOrSubdomainOfHost`: the server is this host or ends with it after a point.
+    /// `kSecMatchHostOrSubdomainOfHost`: the server is this host or a subdomain of it.
     var host: String?
     /// `kSecMatchCaseInsensitive`.
     var isCaseInsensitive = false
 
-    /// Whether nothing is asked for.
+    /// Whether the query has no such match.
     var isEmpty: Bool { host == nil && !isCaseInsensitive }
 
-    /// The look-up of the items that match; asks nobody.
+    /// The look-up of the items that match; shows no prompt.
     ///
-    /// - Throws: `errSecItemNotFound` when none does, `errSecParam` when more do than a look-up can name.
+    /// - Throws: `errSecItemNotFound` if there is none, `errSecParam` if there are more than a look-up can
+    ///   name.
     func resolve(_ request: CopyItems) throws(KeychainError) -> CopyItems {
         let wanted = request.query
         var loose = wanted
@@ -58,7 +59,7 @@ struct LooseMatch: Sendable {
     }
 
     private func isText(_ value: AttributeValue) -> Bool {
-        // What only looks like text to the daemon is compared there.
+        // The daemon itself matches this value, which is not text although it is encoded as such.
         if case .string = value, value != .anySynchronizable { true } else { false }
     }
 }

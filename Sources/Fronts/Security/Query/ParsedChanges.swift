@@ -1,23 +1,23 @@
 package import Foundation
 package import KeychainModel
 
-/// What the second dictionary of `SecItemUpdate` says: attributes and data, nothing else.
+/// The parsed second dictionary of `SecItemUpdate`: attributes and data only.
 package struct ParsedChanges {
     /// The attributes to set, without access control.
     package private(set) var attributes = ParsedAttributes()
-    /// The new data; nil leaves the old.
+    /// The new data; nil leaves the data unchanged.
     package private(set) var data: Data?
 
-    /// Reads a dictionary; `itemClass` is nil when the items are named by reference.
+    /// Parses a dictionary; `itemClass` is nil if the items are named by reference.
     ///
     /// - Throws: `errSecParam` for return keys, unknown keys, wrong types and an empty dictionary,
-    ///   `errSecNoSuchAttr` for what is no attribute of the class, `kSecClass` among it, and
+    ///   `errSecNoSuchAttr` for an attribute that the class does not have, including `kSecClass`, and
     ///   `errSecDataTooLarge`.
     package init(_ dictionary: NSDictionary, of itemClass: ItemClass?) throws(KeychainError) {
         try self.init(dictionary.pairs, of: itemClass)
     }
 
-    /// Reads keys and values, as the other initialiser does.
+    /// Parses keys and values, as the other initialiser does.
     package init(_ pairs: some Sequence<(Any, Any)>, of itemClass: ItemClass?) throws(KeychainError) {
         var isEmpty = true
         for (key, value) in pairs {
@@ -47,14 +47,14 @@ package struct ParsedChanges {
         }
     }
 
-    /// Takes an attribute of an item named by reference, whose class only the daemon knows.
+    /// Adds an attribute of an item named by reference, whose class only the daemon knows.
     private mutating func acceptUnclassed(_ name: String, _ value: Any) throws(KeychainError) {
         let classes = [ItemClass.genericPassword, .internetPassword, .key]
         let itemClass = classes.first { AttributeTable.kind(of: name, in: $0) != nil }
         try attributes.accept(name, value, of: itemClass ?? .genericPassword)
     }
 
-    /// The new access control: the one given, or none but a new protection.
+    /// The new access control: the given one, or one with only the new accessibility.
     package var accessControl: AccessControl? {
         attributes.accessControl ?? attributes.accessibility.map { AccessControl(accessibility: $0) }
     }

@@ -13,24 +13,24 @@ package enum QueryOperation: Sendable {
     case delete
 }
 
-/// What a query dictionary says, judged by Apple's rules, which `Conformance/Tests` has as sentences.
+/// A parsed query dictionary, validated by Apple's rules, which the tests in `Conformance/Tests` state.
 ///
-/// Whatever a dictionary holds, parsing ends in a query or a status, never in a trap. Two faults in one
-/// dictionary give the same status whatever the order of its keys.
+/// For any dictionary, parsing returns a query or throws a status; it never traps. For several faults in one
+/// dictionary the status does not depend on the order of its keys.
 package struct ParsedQuery {
     /// The class; nil only with ``references``.
     package private(set) var itemClass: ItemClass?
-    /// The attributes to match or to store.
+    /// The attributes to compare or to store.
     package private(set) var attributes = ParsedAttributes()
-    /// `kSecValueData`; ignored in a search, where apps leave it from adding.
+    /// `kSecValueData`; ignored in a search, because apps reuse the dictionary of `SecItemAdd`.
     package private(set) var data: Data?
     /// `kSecMatchLimit`.
     package private(set) var limit = ItemQuery.Limit.one
     /// The `kSecReturn…` keys that are true.
     package private(set) var returns: ItemQuery.Returns = []
-    /// `kSecValuePersistentRef` or `kSecMatchItemList`; nil when neither was given.
+    /// `kSecValuePersistentRef` or `kSecMatchItemList`; nil if neither was given.
     package private(set) var references: [PersistentReference]?
-    /// What has to be matched here.
+    /// The matches that are made here, not by the daemon.
     private(set) var looseMatch = LooseMatch()
     /// `kSecValueRef`.
     package private(set) var key: SecKey?
@@ -41,22 +41,22 @@ package struct ParsedQuery {
 
     private let operation: QueryOperation
     private var namesOneItem = false
-    /// Whether a deletion says that it means all that match, as it does anyway.
+    /// Whether a deletion has `kSecMatchLimitAll`, which is its behaviour anyway.
     private var hasDeletionLimit = false
     /// `kSecUseDataProtectionKeychain`.
     private var usesDataProtection = false
 
-    /// Reads a dictionary.
+    /// Parses a dictionary.
     ///
-    /// - Throws: `errSecNoSuchClass`, `errSecNoSuchAttr`, `errSecUnimplemented` for what exists on Apple's
-    ///   systems and not here, `errSecDataTooLarge`, and `errSecParam` for every other fault.
+    /// - Throws: `errSecNoSuchClass`, `errSecNoSuchAttr`, `errSecUnimplemented` for features of Apple's
+    ///   systems that are not supported here, `errSecDataTooLarge`, and `errSecParam` for all other faults.
     package init(_ dictionary: NSDictionary, for operation: QueryOperation, hasResult: Bool)
         throws(KeychainError)
     {
         try self.init(dictionary.pairs, for: operation, hasResult: hasResult)
     }
 
-    /// Reads keys and values, as ``init(_:for:hasResult:)-(NSDictionary,_,_)`` does.
+    /// Parses keys and values, as ``init(_:for:hasResult:)-(NSDictionary,_,_)`` does.
     package init(
         _ pairs: some Sequence<(Any, Any)>,
         for operation: QueryOperation,
@@ -73,7 +73,7 @@ package struct ParsedQuery {
             if name == "class" { itemClass = try Self.itemClass(value) } else { rest.append((name, value)) }
         }
         var worst: KeychainError? = hasForeignKey ? .param("a key that is not text") : nil
-        // A key says its class itself, wherever it stands.
+        // A key implies its class, wherever it is in the dictionary.
         if itemClass == nil, rest.contains(where: { $0.0 == "v_Ref" && $0.1 is SecKey }) { itemClass = .key }
         for (name, value) in rest {
             do throws(KeychainError) {
@@ -142,7 +142,7 @@ package struct ParsedQuery {
         case .delete where name == "m_Limit" && text(value) == "m_LimitAll": hasDeletionLimit = true
         case .update, .delete: throw .param("match keys select nothing to change")
         case .add:
-            // Apple's server reads the limit of an item to add and does nothing with it.
+            // Apple's server reads the limit of an item to add and ignores it.
             guard name == "m_Limit" else { throw .param("match keys of an item to add") }
             _ = try ItemQuery.Limit(value: value)
         case .copyMatching:
@@ -206,7 +206,8 @@ package struct ParsedQuery {
         switch operation {
         case .add: try attributes.judgeForStorage()
         case .update where !returns.isEmpty: throw .param("an update returns nothing")
-        // What is written for macOS's older keychain has to say so there (KeychainAccess, `removeAll`).
+        // Code for macOS's file-based keychain must set this limit (KeychainAccess, `removeAll`); for the data
+        // protection keychain it is an error.
         case .delete where hasDeletionLimit && usesDataProtection: throw .param("a limit of a deletion")
         case .update, .copyMatching, .delete: break
         }
@@ -218,7 +219,7 @@ package struct ParsedQuery {
         returns.remove(.ref)
     }
 
-    /// Judges a key beside what else is said of it, and takes over what it says of itself.
+    /// Checks a key against the other attributes, and takes over the key's own.
     private mutating func judge(_ key: SecKey) throws(KeychainError) {
         guard references == nil else { throw .param("a key beside a reference") }
         let own = key.material.attributes
@@ -236,7 +237,7 @@ package struct ParsedQuery {
         guard data == nil else { throw .param("a key beside data") }
     }
 
-    /// The same query for another key, to be named by its reference alone.
+    /// The same query for another key, which returns only its persistent reference.
     func adding(_ key: SecKey) throws(KeychainError) -> ParsedQuery {
         var query = self
         query.key = key
@@ -247,12 +248,12 @@ package struct ParsedQuery {
 }
 
 extension KeychainError {
-    /// `errSecUnimplemented`, with what is not implemented.
+    /// `errSecUnimplemented`, with the name of the feature.
     static func unimplemented(_ feature: String) -> KeychainError {
         KeychainError(.unimplemented, cause: DriverCause(domain: "query", code: feature))
     }
 
-    /// Which of two faults in one dictionary is told.
+    /// The precedence of faults: of several faults in one dictionary, the highest rank is thrown.
     fileprivate var rank: Int {
         switch status {
         case .param: 3

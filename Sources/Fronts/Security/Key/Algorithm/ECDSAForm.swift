@@ -1,13 +1,13 @@
 import Foundation
 
-/// The forms of a signature of ECDSA.
+/// The encodings of an ECDSA signature.
 enum ECDSAForm: Equatable, Sendable {
     /// DER of a sequence of r and s (ANSI X9.62).
     case x962
     /// r and s, of a coordinate's length each (RFC 4754).
     case rfc4754
 
-    /// A signature in this form; `raw` is r and s.
+    /// Encodes a signature; `raw` is r and s.
     func encode(_ raw: [UInt8]) -> [UInt8] {
         guard self == .x962 else { return raw }
         let half = raw.count / 2
@@ -15,7 +15,7 @@ enum ECDSAForm: Equatable, Sendable {
         return [0x30] + Self.length(numbers.count) + numbers
     }
 
-    /// r and s of a signature in this form; nil for any other bytes, DER that is not the shortest among them.
+    /// Decodes a signature to r and s; nil for invalid bytes, including DER that is not minimal.
     func decode(_ signature: [UInt8], coordinateByteCount: Int) -> [UInt8]? {
         guard self == .x962 else { return signature.count == 2 * coordinateByteCount ? signature : nil }
         guard signature.count <= 2 * coordinateByteCount + 9 else { return nil }
@@ -27,7 +27,7 @@ enum ECDSAForm: Equatable, Sendable {
         for number in [r, s] {
             guard let first = number.first, first < 0x80 else { return nil }
             let digits = first == 0 ? number.dropFirst() : number
-            // A zero stands only before what would be negative without it.
+            // A leading zero is valid only if the number would be negative without it.
             if first == 0, let next = digits.first, next < 0x80 { return nil }
             guard digits.count <= coordinateByteCount else { return nil }
             raw += [UInt8](repeating: 0, count: coordinateByteCount - digits.count) + digits
@@ -41,7 +41,7 @@ enum ECDSAForm: Equatable, Sendable {
         return [0x02] + length(digits.count) + digits
     }
 
-    /// P-521's sequence is the only thing longer than 127 bytes.
+    /// Only the sequence of P-521 can be longer than 127 bytes.
     private static func length(_ count: Int) -> [UInt8] {
         count < 0x80 ? [UInt8(count)] : [0x81, UInt8(count)]
     }

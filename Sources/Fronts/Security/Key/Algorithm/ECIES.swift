@@ -3,10 +3,10 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// ECIES as Apple does it: a fresh public key in X9.63, the ciphertext, a tag of 16 bytes.
+/// ECIES in Apple's format: a fresh public key in X9.63, the ciphertext, a tag of 16 bytes.
 ///
-/// The fresh public key is the shared info of the key derivation. AES-128 goes with P-256, AES-256 with the
-/// larger curves; the IV has 16 bytes, derived after the key or zeros.
+/// The fresh public key is the shared info of the key derivation. The cipher is AES-128 for P-256 and AES-256
+/// for larger curves; the IV has 16 bytes, which are derived after the key or are zeros.
 struct ECIES {
     /// The key derivation's hash function.
     let hash: KeyHash
@@ -23,7 +23,7 @@ struct ECIES {
 
     /// Decrypts with a private key.
     ///
-    /// - Throws: `errSecParam` for any fault, and what the key's own use throws.
+    /// - Throws: `errSecParam` for malformed or unauthentic data, and the errors of the key's use.
     func open(_ octets: NSData, with key: any ECPrivateKey) throws(KeychainError) -> NSData {
         let keyByteCount = key.publicKey.curve.publicKeyByteCount
         guard octets.length >= keyByteCount + ZeroIV.tagByteCount else {

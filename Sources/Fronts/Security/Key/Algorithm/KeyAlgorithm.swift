@@ -1,14 +1,14 @@
 import KeychainModel
 
-/// What stands behind the name of an algorithm.
+/// The parsed form of an algorithm's name.
 enum KeyAlgorithm: Equatable, Sendable {
-    /// What is signed.
+    /// The input of a signature.
     enum Input: Equatable, Sendable {
-        /// Bytes of a length that the padding or the curve judges.
+        /// Bytes whose length the padding or the curve limits.
         case octets
         /// A digest.
         case digest(KeyHash)
-        /// A message, of which the digest is made here.
+        /// A message, which is hashed here.
         case message(KeyHash)
 
         var hash: KeyHash? {
@@ -25,14 +25,14 @@ enum KeyAlgorithm: Equatable, Sendable {
     case ecdsa(ECDSAForm, Input)
     /// RSA encryption.
     case rsaEncryption(RSAEncryptionPadding)
-    /// AES-GCM under a key that RSA encrypts.
+    /// AES-GCM with a key that is encrypted with RSA.
     case rsaHybrid(KeyHash)
     /// ECIES.
     case ecies(KeyHash, derivesIV: Bool)
     /// ECDH; nil for no key derivation.
     case ecdh(KeyHash?)
 
-    /// The algorithm of this name; nil for one that nobody knows.
+    /// Parses an algorithm; nil for an unknown name.
     init?(_ algorithm: SecKeyAlgorithm) {
         guard let known = Self.named[algorithm.rawValue as String] else { return nil }
         self = known
@@ -52,7 +52,7 @@ enum KeyAlgorithm: Equatable, Sendable {
         ]
         for hash in KeyHash.allCases {
             let name = hash.rawValue
-            // Apple's name says 24 where the salt has 28 bytes.
+            // Apple's name says 24 although the salt has 28 bytes.
             let salt = hash == .sha224 ? 24 : hash.byteCount
             for (kind, input) in [("digest", Input.digest(hash)), ("message", .message(hash))] {
                 named["algid:sign:RSA:\(kind)-PKCS1v15:\(name)"] = .rsaSignature(.pkcs1, input)
@@ -72,7 +72,7 @@ enum KeyAlgorithm: Equatable, Sendable {
         return named
     }()
 
-    /// Whether a key of this make can do `operation` by this algorithm.
+    /// Whether a key supports this algorithm for `operation`.
     func isSupported(by key: KeyMaterial, for operation: SecKeyOperationType) -> Bool {
         let isForPrivateKeys = operation != .verify && operation != .encrypt
         guard isForPrivateKeys == key.isPrivate, isAvailable else { return false }
@@ -93,7 +93,7 @@ enum KeyAlgorithm: Equatable, Sendable {
         }
     }
 
-    /// Whether its hash function is at hand.
+    /// Whether the algorithm's hash function is implemented here.
     private var isAvailable: Bool {
         switch self {
         case .rsaSignature(.pss(let hash), _), .rsaSignature(_, .message(let hash)),
@@ -106,7 +106,7 @@ enum KeyAlgorithm: Equatable, Sendable {
 }
 
 extension KeyMaterial {
-    /// The size of a block of RSA, or of a coordinate, in bytes.
+    /// The size of an RSA block or of a coordinate, in bytes.
     var blockByteCount: Int { (sizeInBits + 7) / 8 }
 
     fileprivate func canSign(_ input: KeyAlgorithm.Input) -> Bool {

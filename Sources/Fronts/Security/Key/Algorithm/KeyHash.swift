@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import KeychainModel
 
-/// The hash functions in the names of algorithms.
+/// The hash functions that algorithm names contain.
 enum KeyHash: String, CaseIterable, Sendable {
     case sha1 = "SHA1"
-    /// Of digests that the app made: there is no way to make one here.
+    /// Only for digests made by the app: swift-crypto does not implement SHA-224.
     case sha224 = "SHA224"
     case sha256 = "SHA256"
     case sha384 = "SHA384"
@@ -22,10 +22,10 @@ enum KeyHash: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether digests can be made here.
+    /// Whether the hash function is implemented here.
     var isAvailable: Bool { self != .sha224 }
 
-    /// The digest of these parts, one after the other.
+    /// The digest of the concatenated parts.
     ///
     /// - Precondition: ``isAvailable``.
     func digest(_ parts: UnsafeRawBufferPointer...) -> [UInt8] {
@@ -49,7 +49,7 @@ enum KeyHash: String, CaseIterable, Sendable {
 
     /// DER of `DigestInfo` up to the digest (RFC 8017, 9.2, note 1).
     var digestInfoPrefix: [UInt8] {
-        // The hash's object identifier, its last arc aside.
+        // The hash's object identifier without its last arc.
         let nist: [UInt8] = [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02]
         let identifier: [UInt8] =
             switch self {

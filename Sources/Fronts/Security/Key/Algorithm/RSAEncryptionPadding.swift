@@ -2,19 +2,19 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// How a message becomes a block that RSA encrypts (RFC 8017).
+/// The padding of a message for RSA encryption (RFC 8017).
 ///
-/// Taking the padding off, what is wrong is looked for to the end and told with one status, so that neither the
-/// time nor the answer helps those who guess (Bleichenbacher 1998, Manger 2001).
+/// Decoding checks everything before it fails, with a single status, so that neither its time nor its error
+/// helps padding oracle attacks (Bleichenbacher 1998, Manger 2001).
 enum RSAEncryptionPadding: Equatable, Sendable {
-    /// The block itself.
+    /// No padding: the message is the block.
     case raw
     /// RSAES-PKCS1-v1_5, section 7.2.
     case pkcs1
     /// RSAES-OAEP, section 7.1, without a label.
     case oaep(KeyHash)
 
-    /// The most bytes that fit, in bytes; negative when not even none do.
+    /// The maximum length of a message, in bytes; negative if not even an empty message fits.
     func room(blockByteCount: Int) -> Int {
         switch self {
         case .raw: blockByteCount
@@ -23,10 +23,10 @@ enum RSAEncryptionPadding: Equatable, Sendable {
         }
     }
 
-    /// Whether anything fits.
+    /// Whether at least an empty message fits.
     func fits(blockByteCount: Int) -> Bool { room(blockByteCount: blockByteCount) >= 0 }
 
-    /// The block to raise to the public exponent.
+    /// Pads a message to a block, the input of the RSA public key operation.
     ///
     /// - Throws: `errSecParam` for too many bytes.
     func encode(_ octets: [UInt8], blockByteCount: Int) throws(KeychainError) -> [UInt8] {
@@ -49,9 +49,9 @@ enum RSAEncryptionPadding: Equatable, Sendable {
         }
     }
 
-    /// The message in a block that came out of the private exponent.
+    /// Extracts the message from a block, the output of the RSA private key operation.
     ///
-    /// - Throws: `errSecParam` for any fault.
+    /// - Throws: `errSecParam` for invalid padding.
     func decode(_ block: [UInt8]) throws(KeychainError) -> SecretBytes {
         switch self {
         case .raw: return try SecretBytes(lent: block)
@@ -60,7 +60,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
             var padding = SeparatorSearch(separator: 0)
             for index in 2..<block.count { padding.look(at: block[index], index) }
             fault |= padding.fault
-            // At least eight bytes of padding.
+            // PKCS #1 requires at least eight bytes of padding.
             fault |= padding.position < 10 ? 1 : 0
             return try message(after: padding.position, in: block, fault)
         case .oaep(let hash):
@@ -76,7 +76,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
             for (found, expected) in zip(data, hash.digest([UInt8]())) { fault |= found ^ expected }
             var padding = SeparatorSearch(separator: 1)
             for index in hash.byteCount..<data.count { padding.look(at: data[index], index) }
-            // Before the separator there are zeros alone.
+            // All bytes before the separator must be zero.
             for index in hash.byteCount..<data.count {
                 fault |= padding.isBefore(index) & data[index]
             }
@@ -98,24 +98,24 @@ enum RSAEncryptionPadding: Equatable, Sendable {
     }
 }
 
-/// Finds the first byte of a value, and looks at all others just as long.
+/// Finds the first byte with a value, in constant time.
 private struct SeparatorSearch {
     let separator: UInt8
-    /// Where it was found.
+    /// The position of the separator.
     private(set) var position = 0
-    /// All ones until it was found.
+    /// All ones until the separator is found.
     private var searching: Int = -1
 
     init(separator: UInt8) { self.separator = separator }
 
     mutating func look(at octet: UInt8, _ index: Int) {
-        // All ones where the byte is the separator: only zero less one borrows.
+        // All ones if the byte is the separator: only 0 - 1 borrows.
         let isSeparator = (Int(octet ^ separator) - 1) >> 63
         position |= index & isSeparator & searching
         searching &= ~isSeparator
     }
 
-    /// 0 when it was found.
+    /// 0 if the separator was found.
     var fault: UInt8 { UInt8(truncatingIfNeeded: searching) }
 
     /// All ones for an index before the separator.

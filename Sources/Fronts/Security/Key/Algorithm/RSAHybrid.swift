@@ -3,10 +3,11 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// AES-GCM under a fresh key that RSA-OAEP encrypts: the encrypted key, the ciphertext, a tag of 16 bytes; the
-/// IV is 16 zeros, the public key is authenticated too.
+/// AES-GCM with a fresh key that is encrypted with RSA-OAEP: the encrypted key, the ciphertext, a tag of 16 bytes.
+///
+/// The IV is 16 zeros; the public key is authenticated as associated data.
 enum RSAHybrid {
-    /// The bytes of the fresh key: AES-128, and AES-256 from 4096 bits on.
+    /// The length of the fresh key in bytes: AES-128, or AES-256 for RSA keys of at least 4096 bits.
     static func keyByteCount(sizeInBits: Int) -> Int { sizeInBits >= 4096 ? 32 : 16 }
 
     /// Encrypts.
@@ -24,7 +25,7 @@ enum RSAHybrid {
 
     /// Decrypts.
     ///
-    /// - Throws: `errSecParam` for any fault.
+    /// - Throws: `errSecParam` for malformed or unauthentic data.
     static func open(_ octets: NSData, with key: RSAPrivateKey, _ hash: KeyHash) throws(KeychainError)
         -> NSData
     {
@@ -45,9 +46,9 @@ enum RSAHybrid {
     }
 }
 
-/// AES-GCM for a key that is used once: the ciphertext and a tag of 16 bytes.
+/// AES-GCM with a key that is used only once: the ciphertext and a tag of 16 bytes.
 enum ZeroIV {
-    /// The bytes of a tag, and of an IV.
+    /// The length of a tag, and of an IV, in bytes.
     static let tagByteCount = 16
 
     /// Encrypts.
@@ -72,7 +73,7 @@ enum ZeroIV {
 
     /// Decrypts.
     ///
-    /// - Throws: `errSecParam` for what is not authentic.
+    /// - Throws: `errSecParam` for unauthentic data.
     static func open(
         _ sealed: Data,
         under key: SymmetricKey,

@@ -2,16 +2,16 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// How a digest becomes a block that RSA signs (RFC 8017).
+/// The padding of a digest for RSA signatures (RFC 8017).
 enum RSASignaturePadding: Equatable, Sendable {
-    /// The block itself.
+    /// No padding: the input is the block.
     case raw
     /// EMSA-PKCS1-v1_5, section 9.2.
     case pkcs1
     /// EMSA-PSS, section 9.1, with a salt as long as the digest.
     case pss(KeyHash)
 
-    /// Whether a digest by `hash` fits a block; without one, anything may.
+    /// Whether a digest of `hash` fits into a block; true without a hash.
     func fits(_ hash: KeyHash?, blockByteCount: Int) -> Bool {
         switch self {
         case .raw: true
@@ -21,8 +21,8 @@ enum RSASignaturePadding: Equatable, Sendable {
         }
     }
 
-    /// The block to raise to the private exponent: around a digest by `hash`, or without one around what the app
-    /// wants padded.
+    /// Pads a digest of `hash`, or without a hash any bytes, to a block, the input of the RSA private key
+    /// operation.
     ///
     /// - Throws: `errSecParam` for too many bytes.
     func encode(_ octets: [UInt8], hash: KeyHash?, sizeInBits: Int) throws(KeychainError) -> [UInt8] {
@@ -43,10 +43,10 @@ enum RSASignaturePadding: Equatable, Sendable {
         }
     }
 
-    /// Whether a block that came out of a signature holds these bytes.
+    /// Whether a block, recovered from a signature, matches these bytes.
     func verify(_ block: [UInt8], _ octets: [UInt8], hash: KeyHash?, sizeInBits: Int) -> Bool {
         guard case .pss(let hash) = self else {
-            // The same bytes always give the same block.
+            // The encoding is deterministic, so encode and compare.
             return (try? encode(octets, hash: hash, sizeInBits: sizeInBits)) == block
         }
         let bitCount = sizeInBits - 1
@@ -58,7 +58,7 @@ enum RSASignaturePadding: Equatable, Sendable {
         var data = zip(encoded[..<digestStart], Self.mask(digest, count: digestStart, hash)).map { $0 ^ $1 }
         data[0] &= 0xff >> (8 * byteCount - bitCount)
         let salt = Array(data.suffix(hash.byteCount))
-        // With the salt in hand the encoding is the same one or it is wrong.
+        // With the extracted salt the encoding is deterministic, so encode and compare.
         return Self.pss(octets, salt: salt, hash: hash, bitCount: bitCount) == encoded
     }
 
@@ -86,6 +86,6 @@ enum RSASignaturePadding: Equatable, Sendable {
 }
 
 extension KeychainError {
-    /// `errSecParam` for bytes that do not fit.
+    /// `errSecParam` for an input of a wrong length.
     static let wrongInputLength = KeychainError.key(.param, "RSA wrong input data length")
 }

@@ -4,12 +4,13 @@ import SecretMemory
 
 /// The key derivation of ANSI X9.63 (SEC 1, section 3.6.1).
 enum X963KeyDerivation {
-    /// The most bytes that are derived at once: a small block of locked memory.
+    /// The maximum output in bytes: a small block of locked memory.
     static let longestOutput = 1 << 14
 
     /// Derives `byteCount` bytes from a shared secret.
     ///
-    /// - Throws: `errSecParam` for none, and for more than ``longestOutput``; `errSecAllocate` where memory cannot be locked.
+    /// - Throws: `errSecParam` for zero bytes, and for more than ``longestOutput``; `errSecAllocate` if memory cannot be
+    ///   locked.
     static func derive(
         _ byteCount: Int,
         from secret: borrowing SecretBytes,

@@ -10,13 +10,13 @@ package enum Curve: Int, Sendable {
     /// NIST P-521, secp521r1.
     case p521 = 521
 
-    /// The bytes of a coordinate or a scalar.
+    /// The length of a coordinate or scalar, in bytes.
     var coordinateByteCount: Int { (rawValue + 7) / 8 }
 
-    /// The bytes of a public key: 4, x and y (X9.63).
+    /// The length of a public key, in bytes: the byte 4, x and y (X9.63).
     var publicKeyByteCount: Int { 1 + 2 * coordinateByteCount }
 
-    /// The curve of a key with this number of parts of equal length after its first byte.
+    /// The curve of a key that consists of one byte and `parts` numbers of equal length.
     init?(octetCount: Int, parts: Int) {
         switch octetCount {
         case 1 + parts * 32: self = .p256
@@ -27,7 +27,7 @@ package enum Curve: Int, Sendable {
     }
 }
 
-/// A digest that came from the app; the library has its own types for its own digests alone.
+/// A digest made by the app; swift-crypto has digest types only for digests that it makes itself.
 struct ForeignDigest: Digest {
     static var byteCount: Int { 0 }
 

@@ -5,14 +5,14 @@ package import SecretMemory
 
 /// A public key of an elliptic curve.
 package struct ECPublicKey: Sendable, Hashable {
-    /// Its curve.
+    /// The key's curve.
     package let curve: Curve
-    /// Uncompressed X9.63: 4, then x and y; a point of the curve.
+    /// The uncompressed X9.63 point: the byte 4, then x and y; checked to be on the curve.
     package let x963: [UInt8]
 
-    /// Reads an uncompressed key.
+    /// Parses an uncompressed key.
     ///
-    /// - Throws: `errSecParam` for anything else, a point off the curve among it.
+    /// - Throws: `errSecParam` for an invalid key, including a point that is not on the curve.
     package init(x963: [UInt8]) throws(KeychainError) {
         guard let curve = Curve(octetCount: x963.count, parts: 2), x963.first == 4 else { throw .notAKey }
         self.curve = curve
@@ -28,7 +28,7 @@ package struct ECPublicKey: Sendable, Hashable {
         }
     }
 
-    /// Whether r and s, of a coordinate's length each, are this key's signature of a digest.
+    /// Whether a signature (r and s, each of a coordinate's length) is valid for a digest.
     func isValid(_ signature: [UInt8], for digest: [UInt8]) -> Bool {
         guard signature.count == 2 * curve.coordinateByteCount else { return false }
         let digest = ForeignDigest(digest)
@@ -50,18 +50,19 @@ package struct ECPublicKey: Sendable, Hashable {
     }
 }
 
-/// A private key of an elliptic curve, wherever it is.
+/// A private key of an elliptic curve, in this process or in hardware.
 package protocol ECPrivateKey: Sendable {
-    /// Its public half.
+    /// The public key.
     var publicKey: ECPublicKey { get }
 
-    /// Whether it signs digests of this many bytes.
+    /// Whether the key can sign digests of this length in bytes.
     func canSign(digestByteCount: Int) -> Bool
 
-    /// Signs a digest: r and s, of a coordinate's length each.
+    /// Signs a digest; returns r and s, each of a coordinate's length.
     func signature(for digest: [UInt8]) throws(KeychainError) -> [UInt8]
 
-    /// The shared point's x coordinate, for decryption or for an exchange: access control tells them apart.
+    /// The shared point's x coordinate, for decryption or for a key exchange, which an access control
+    /// distinguishes.
     func sharedSecret(
         with publicKey: ECPublicKey,
         forDecryption isDecryption: Bool
@@ -88,9 +89,9 @@ struct SoftwareECPrivateKey: ECPrivateKey {
         }
     }
 
-    /// Reads an exported key: X9.63's public key, then the scalar.
+    /// Parses an exported key: the public key in X9.63, then the scalar.
     ///
-    /// - Throws: `errSecParam` for anything else, and for halves that do not belong together.
+    /// - Throws: `errSecParam` for an invalid key, and if public key and scalar do not match.
     init(x963: [UInt8]) throws(KeychainError) {
         guard let curve = Curve(octetCount: x963.count, parts: 3), x963.first == 4 else { throw .notAKey }
         let key: Key
@@ -118,7 +119,7 @@ struct SoftwareECPrivateKey: ECPrivateKey {
         publicKey = try ECPublicKey(x963: [UInt8](octets))
     }
 
-    /// As it is exported: X9.63's public key, then the scalar.
+    /// The exported key: the public key in X9.63, then the scalar.
     var x963: Data {
         switch key {
         case .p256(let key): key.x963Representation
@@ -167,6 +168,6 @@ struct SoftwareECPrivateKey: ECPrivateKey {
 }
 
 extension KeychainError {
-    /// `errSecParam` for bytes that are no key.
+    /// `errSecParam` for bytes that are not a valid key.
     static let notAKey = KeychainError.key(.param, "key creation from data failed")
 }

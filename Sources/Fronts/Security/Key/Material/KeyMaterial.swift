@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// What a key is made of.
+/// The underlying key of a `SecKey`.
 package enum KeyMaterial: Sendable {
     /// An RSA public key.
     case rsaPublic(RSAPublicKey)
@@ -11,9 +11,9 @@ package enum KeyMaterial: Sendable {
     /// A private key of an elliptic curve, in this process or in the keychain's hardware.
     case ecPrivate(any ECPrivateKey)
 
-    /// Reads an exported key.
+    /// Parses an exported key.
     ///
-    /// - Throws: `errSecParam` for anything else.
+    /// - Throws: `errSecParam` for an invalid key.
     init(type: KeyType, isPrivate: Bool, octets: [UInt8]) throws(KeychainError) {
         self =
             switch (type, isPrivate) {
@@ -24,7 +24,7 @@ package enum KeyMaterial: Sendable {
             }
     }
 
-    /// The kind of key.
+    /// The type of key.
     var type: KeyType {
         switch self {
         case .rsaPublic, .rsaPrivate: .rsa
@@ -40,7 +40,7 @@ package enum KeyMaterial: Sendable {
         }
     }
 
-    /// The public half, or itself.
+    /// The public key, which may be the key itself.
     var publicMaterial: KeyMaterial {
         switch self {
         case .rsaPublic, .ecPublic: self
@@ -49,7 +49,7 @@ package enum KeyMaterial: Sendable {
         }
     }
 
-    /// The public half as it is exported: PKCS #1 or X9.63.
+    /// The exported public key: PKCS #1 or X9.63.
     var publicOctets: [UInt8] {
         switch self {
         case .rsaPublic(let key): key.pkcs1
@@ -70,16 +70,16 @@ package enum KeyMaterial: Sendable {
     }
 }
 
-/// The kinds of keys, by the values of `kSecAttrKeyType`.
+/// The types of keys, with the values of `kSecAttrKeyType`.
 enum KeyType: String, Sendable {
     /// `kSecAttrKeyTypeRSA`.
     case rsa = "42"
-    /// `kSecAttrKeyTypeECSECPrimeRandom`, also under its old name.
+    /// `kSecAttrKeyTypeECSECPrimeRandom`, or its old name `kSecAttrKeyTypeEC`.
     case ec = "73"
 }
 
 extension KeychainError {
-    /// An error of a key, with what is wrong; no text holds a part of a key.
+    /// An error of a key, with a description that contains no part of a key.
     static func key(_ status: Status, _ fault: String) -> KeychainError {
         KeychainError(status, cause: DriverCause(domain: "key", code: fault))
     }

@@ -6,9 +6,9 @@ import ModularArithmetic
 
 /// An RSA public key.
 package struct RSAPublicKey: Sendable, Hashable {
-    /// The smallest that is accepted, in bits: what old data was signed with.
+    /// The minimum accepted size in bits, for the verification of old data.
     static let smallestSizeInBits = 1024
-    /// The largest that is accepted, in bits.
+    /// The maximum accepted size in bits.
     static let largestSizeInBits = 8192
 
     /// RFC 8017, A.1.1, DER.
@@ -21,14 +21,14 @@ package struct RSAPublicKey: Sendable, Hashable {
     /// The size of a block, in bytes.
     var blockByteCount: Int { (sizeInBits + 7) / 8 }
 
-    /// Reads an exported key: PKCS #1, or X.509's `SubjectPublicKeyInfo`.
+    /// Parses an exported key: PKCS #1, or X.509's `SubjectPublicKeyInfo`.
     ///
-    /// - Throws: `errSecParam` for anything else.
+    /// - Throws: `errSecParam` for an invalid key.
     init(pkcs1 octets: [UInt8]) throws(KeychainError) {
         do {
             guard octets.count <= Self.largestSizeInBits / 4 else { throw KeychainError.notAKey }
             let key = try _RSA.Signing.PublicKey(unsafeDERRepresentation: octets)
-            // The library reads what stands before rubbish.
+            // The library ignores trailing bytes, so compare with its own encoding.
             guard octets == [UInt8](key.pkcs1DERRepresentation) || octets == [UInt8](key.derRepresentation)
             else { throw KeychainError.notAKey }
             let primitives = try key.getKeyPrimitives()
@@ -47,9 +47,9 @@ package struct RSAPublicKey: Sendable, Hashable {
         }
     }
 
-    /// RSAEP and RSAVP1 of RFC 8017: the block raised to the exponent.
+    /// RSAEP and RSAVP1 of RFC 8017: raises the block to the public exponent.
     ///
-    /// - Throws: `errSecParam` for a block that is no number below the modulus.
+    /// - Throws: `errSecParam` for a block that is not less than the modulus.
     func raise(_ block: [UInt8]) throws(KeychainError) -> [UInt8] {
         guard block.count == blockByteCount,
             let result = modulus.raise(block, to: exponent)
@@ -60,14 +60,14 @@ package struct RSAPublicKey: Sendable, Hashable {
 
 /// An RSA private key, in this process.
 package struct RSAPrivateKey: Sendable {
-    // Of the library's kinds of keys, this one has the operation without padding.
+    // The only key type of the library with an RSA operation without padding.
     private let key: _RSA.BlindSigning.PrivateKey<SHA384>
-    /// Its public half.
+    /// The public key.
     package let publicKey: RSAPublicKey
 
     /// Makes a key of 2048 to 4096 bits.
     ///
-    /// - Throws: `errSecKeySizeNotAllowed` for others, and for a size that is no multiple of 128.
+    /// - Throws: `errSecKeySizeNotAllowed` for another size, and for one that is not a multiple of 128.
     init(sizeInBits: Int) throws(KeychainError) {
         guard 2048...4096 ~= sizeInBits, sizeInBits.isMultiple(of: 128) else {
             throw .key(.keySizeNotAllowed, "RSA key size")
@@ -79,9 +79,9 @@ package struct RSAPrivateKey: Sendable {
         }
     }
 
-    /// Reads an exported key: PKCS #1.
+    /// Parses an exported key: PKCS #1.
     ///
-    /// - Throws: `errSecParam` for anything else.
+    /// - Throws: `errSecParam` for an invalid key.
     init(pkcs1 octets: [UInt8]) throws(KeychainError) {
         do {
             guard octets.count <= RSAPublicKey.largestSizeInBits else { throw KeychainError.notAKey }
@@ -97,12 +97,12 @@ package struct RSAPrivateKey: Sendable {
         publicKey = try RSAPublicKey(pkcs1: [UInt8](key.publicKey.pkcs1DERRepresentation))
     }
 
-    /// As it is exported: RFC 8017, A.1.2, DER.
+    /// The exported key: RFC 8017, A.1.2, DER.
     var pkcs1: Data { key.derRepresentation }
 
-    /// RSADP and RSASP1 of RFC 8017: the block raised to the private exponent.
+    /// RSADP and RSASP1 of RFC 8017: raises the block to the private exponent.
     ///
-    /// - Throws: `errSecParam` for a block that is no number below the modulus.
+    /// - Throws: `errSecParam` for a block that is not less than the modulus.
     func raise(_ block: [UInt8]) throws(KeychainError) -> [UInt8] {
         do {
             return [UInt8](try key.blindSignature(for: block).rawRepresentation)

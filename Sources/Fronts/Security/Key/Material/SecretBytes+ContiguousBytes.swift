@@ -3,9 +3,9 @@ package import KeychainModel
 package import SecretMemory
 
 extension SecretBytes {
-    /// Copies what an app or a library lends, whose owner still has to wipe it.
+    /// Copies bytes of an app or a library; their owner still has to wipe them.
     ///
-    /// - Throws: `errSecAllocate` where memory cannot be locked.
+    /// - Throws: `errSecAllocate` if memory cannot be locked.
     package init(lent octets: some ContiguousBytes) throws(KeychainError) {
         do throws(SecretMemoryError) {
             try self.init(lockedCount: octets.withUnsafeBytes(\.count)) { copy in

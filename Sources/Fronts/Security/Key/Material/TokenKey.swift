@@ -3,20 +3,20 @@ import KeychainClient
 package import KeychainModel
 package import SecretMemory
 
-/// A private key that the keychain makes, keeps and uses.
+/// A private key that the keychain makes, stores and uses.
 package struct TokenKey: ECPrivateKey {
-    /// What stands for it.
+    /// The key as the daemon returned it.
     package let key: EnclaveKey
     package let publicKey: ECPublicKey
     private let wishes: PromptWishes
     private let keychain: RemoteKeychain
 
-    /// Makes a key with a query's access control; what a query asks of prompts goes for all uses.
+    /// Makes a key with a query's access control; the query's prompt settings apply to all uses.
     init(making query: ParsedQuery) throws(KeychainError) {
         var accessControl =
             query.attributes.accessControl
             ?? AccessControl(accessibility: query.attributes.accessibility ?? .whenUnlocked)
-        // Where nothing is demanded, the flag has nothing to guard: people leave it out.
+        // An empty access control has no constraint for `privateKeyUsage` to apply to, so apps omit the flag.
         if accessControl.flags.isEmpty {
             accessControl = try AccessControl(
                 accessibility: accessControl.accessibility,
@@ -34,9 +34,10 @@ package struct TokenKey: ECPrivateKey {
         try self.init(try keychain.makeKey(request), query.wishes, keychain)
     }
 
-    /// Reads what stands for a key.
+    /// Restores a key from its representation.
     ///
-    /// - Throws: `errSecDecode` for what does not, `errSecItemNotFound` when its enrolled set is gone.
+    /// - Throws: `errSecDecode` for an invalid representation, `errSecItemNotFound` if the key was
+    ///   invalidated by a change of the enrolled fingers.
     package init(reading representation: [UInt8], _ wishes: PromptWishes) throws(KeychainError) {
         let keychain = KeychainConnection.current
         let request = ReadKey(representation: representation, prompt: try wishes.describe().prompt)
