@@ -606,8 +606,8 @@ let package = Package(
             swiftSettings: settings
         ),
     ]
-        // An app that signs in to the server of Server/, whose program it needs.
         + [
+            // An app that signs in to the server of Server/, whose program it needs.
             .executableTarget(
                 name: "DeviceSignIn",
                 dependencies: ["LoopbackHTTP", "Security", "WebAuthnDevice", "WebAuthnModel"],
@@ -621,6 +621,13 @@ let package = Package(
                 path: "Examples/SignIn",
                 swiftSettings: warnings
             ),
+            // An app that `Scripts/test-machine` keeps running during an upgrade and while the broker is stopped.
+            .executableTarget(
+                name: "LongLivedApp",
+                dependencies: ["Security"],
+                path: "Tests/LongLivedApp",
+                swiftSettings: warnings
+            ),
         ]
         // The programs of Examples/Package.swift, as apps build them.
         + examples.map { name in
@@ -631,15 +638,6 @@ let package = Package(
                 swiftSettings: warnings
             )
         }
-        // An app that `Scripts/test-machine` keeps over an upgrade and an outage.
-        + [
-            .executableTarget(
-                name: "LongLivedApp",
-                dependencies: ["Security"],
-                path: "Tests/LongLivedApp",
-                swiftSettings: warnings
-            )
-        ]
         + asyncExamples.map { name in
             .executableTarget(
                 name: name,

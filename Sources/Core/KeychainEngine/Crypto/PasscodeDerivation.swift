@@ -64,10 +64,9 @@ public enum PasscodeDerivation {
         return Cost.floor.repeated(Int(min(times, 16)))
     }
 
-    /// One at a time, as the locked stack is one: two together would take the memory of both.
+    /// One derivation at a time: there is one locked stack, and two derivations together would take the memory of both.
     ///
-    /// Half a second on a thread
-    /// of Swift's pool would stall other tasks.
+    /// Not on a thread of Swift's pool: a derivation takes half a second, and would stall other tasks for as long.
     private static let queue = DispatchQueue(label: "touchstone.derivation", qos: .userInitiated)
 
     /// Derives 32 bytes from a passcode, which the caller hands over in a box of its own.

@@ -74,12 +74,8 @@ final class MaskedRun {
     /// - Returns: its exit status, or 128 and the number of the signal that ended it.
     func wait() -> CInt {
         let status = pass()
-        close(signals)
-        var mask = sigset_t()
-        unsafe sigemptyset(&mask)
-        unsafe sigprocmask(SIG_SETMASK, &mask, nil)
-        let number = status & 0x7F
-        return number == 0 ? (status >> 8) & 0xFF : 128 + number
+        clinux_release_signals(signals)
+        return ChildProgram.exitStatus(of: status)
     }
 
     /// Passes everything on until the command has ended; its status, as waitpid(2) has it.

@@ -31,6 +31,12 @@ struct ChildProgram: ~Copyable {
     consuming func wait() -> CInt {
         var status: CInt = 0
         _ = SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
+        return Self.exitStatus(of: status)
+    }
+
+    /// What a shell makes of a status of waitpid(2): the exit status, or 128 and the number of the signal that ended the
+    /// program.
+    static func exitStatus(of status: CInt) -> CInt {
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
     }

@@ -15,13 +15,14 @@ struct SystemUnits {
     var socket: String { "touchstoned@\(uid).socket" }
     var service: String { "touchstoned@\(uid).service" }
 
-    /// Has the broker's socket listen, which else the first daemon's start does: a keychain is moved only where the broker answers.
+    /// Starts the broker's socket, because a keychain is moved only where the broker answers. Otherwise the socket starts with
+    /// the first daemon.
     static func startBroker() throws(CommandError) { try run(about: broker, ["start", broker]) }
 
-    /// Has the socket listen, now and from each start of the system on.
+    /// Starts the daemon's socket, now and at every start of the system.
     func enable() throws(CommandError) { try run("enable", "--now", socket) }
 
-    /// Stops socket and daemon, now and for good.
+    /// Stops the daemon and its socket, which the system then does not start again.
     func disable() throws(CommandError) {
         try run("disable", "--now", socket)
         try run("stop", service)

@@ -29,7 +29,7 @@ struct SystemCheckCommand: ParsableCommand {
     func run() throws {
         if let user { return try Self.become(user, place) }
         let keychain = RemoteKeychain.shared
-        // What moved was a keychain: an empty one is another.
+        // The keychain that was moved is set up; one that is not set up is another, at a wrong place.
         guard try keychain.status().keybag != .notSetUp else {
             throw CommandError(
                 "there is no keychain where the daemon looks for it",
@@ -50,7 +50,8 @@ struct SystemCheckCommand: ParsableCommand {
         }
     }
 
-    /// Gives up root's rights for good, and starts this program anew as the user: only so is it as any other of the user's.
+    /// Gives up root's rights and executes this program again as the user, so that it has the rights, groups and environment
+    /// that any other program of the user has.
     private static func become(_ name: String, _ place: String?) throws {
         let database = UserDatabase()
         guard let user = database.user(name), user.uid != 0 else { throw ExitCode.validationFailure }
@@ -79,9 +80,9 @@ struct SystemCheckCommand: ParsableCommand {
 }
 
 extension MovedUser {
-    /// Has the user unlock the keychain where it is now, and everything in it checked.
+    /// Asks the user to unlock the keychain at its new place, and checks everything in it.
     ///
-    /// - Throws: ``CommandError`` where that failed; the former keychain is still there then.
+    /// - Throws: ``CommandError`` if that failed; the former keychain is kept then.
     func check(again command: String) throws(CommandError) {
         guard let program = unsafe realpath("/proc/self/exe", nil) else {
             throw CommandError("/proc is not there")
@@ -93,7 +94,7 @@ extension MovedUser {
             + (dataVariable.map { ["--place", $0] } ?? [])
         let status: CInt
         if MaskedRun.hasTerminal, !isUsersOwn(STDIN_FILENO) {
-            // sudo(8) runs a command on a terminal of its own, which is root's, and no box is drawn on another user's.
+            // sudo(8) runs a command on a new terminal that belongs to root, and the agent prompts on no terminal of another user.
             let nothing = try ReleasedSecrets([]) { _ in "" }
             let image = try ProcessImage(try Executable(path), arguments: arguments)
             status = try MaskedRun(image, masking: nothing, terminalOf: user.uid).wait()
