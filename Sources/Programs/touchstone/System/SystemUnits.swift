@@ -15,8 +15,9 @@ struct SystemUnits {
     var socket: String { "touchstoned@\(uid).socket" }
     var service: String { "touchstoned@\(uid).service" }
 
-    /// Starts the broker's socket, because a keychain is moved only where the broker answers. Otherwise the socket starts with
-    /// the first daemon.
+    /// Starts the broker's socket, which otherwise starts with the first daemon.
+    ///
+    /// A keychain is moved only where the broker answers.
     static func startBroker() throws(CommandError) { try run(about: broker, ["start", broker]) }
 
     /// Starts the daemon's socket, now and at every start of the system.
