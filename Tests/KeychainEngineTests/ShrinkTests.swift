@@ -26,7 +26,7 @@ struct ShrinkTests {
         let count = CaseSize.of(12, full: 1000)
         var engine: KeychainEngine? = try await deleted(count)
         _ = try await engine?.shrinkNow(isAwaited: false)
-        let length = try keychain.octets("items.sqlite").count
+        let length = try keychain.byteCount("items.sqlite")
         #expect(length < 100_000, "\(length)")
         for round in 0..<2 {
             if round == 1 {
@@ -48,7 +48,7 @@ struct ShrinkTests {
         let keychain = TestKeychain(idleDelay: .seconds(1))
         let engine = try await deleted(3, in: keychain)
         let isSmall = try? await Deadline.wait(for: "a small file") {
-            try keychain.octets("items.sqlite").count < 100_000 ? true : nil
+            try keychain.byteCount("items.sqlite") < 100_000 ? true : nil
         }
         #expect(isSmall == true)
         #expect(try await engine.secret("account 3") == "secret 3")
@@ -59,7 +59,7 @@ struct ShrinkTests {
         let engine = try await deleted(2)
         for index in 0..<400 { try await engine.add("more \(index)") }
         #expect(try await engine.shrinkNow(isAwaited: true) == false)
-        #expect(try keychain.octets("items.sqlite").count > 2 * Self.large)
+        #expect(try keychain.byteCount("items.sqlite") > 2 * Self.large)
         #expect(try await engine.secret("account 3") == "secret 3")
         #expect(try await engine.shrinkNow(isAwaited: false))
     }

@@ -102,6 +102,11 @@ final class TestKeychain: Sendable {
         Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
     }
 
+    /// A file's length, which a test can poll without reading megabytes each time.
+    func byteCount(_ name: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: file(name))[.size] as? Int ?? 0
+    }
+
     /// Changes a file's bytes in place, so that owner and mode stay.
     func write(_ octets: [UInt8], to name: String) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
