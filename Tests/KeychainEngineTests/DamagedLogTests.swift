@@ -63,7 +63,10 @@ struct DamagedLogTests {
         unsafe chmod(keychain.file(name), 0o600)
     }
 
-    @Test("a flipped bit loses no item silently: all are readable, or the keychain is damaged", arguments: State.allCases)
+    @Test(
+        "a flipped bit loses no item silently: all are readable, or the keychain is damaged",
+        arguments: State.allCases
+    )
     func flips(state: State) async throws {
         let values = try await killed(state)
         let log = try keychain.octets("items.sqlite-wal")
