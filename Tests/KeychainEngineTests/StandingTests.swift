@@ -79,7 +79,7 @@ struct StandingTests {
         }
     }
 
-    @Test("a lock leaves of an open keybag what survives it, and of every other what was there")
+    @Test("a lock keeps only the keys that survive it and does not change the other states")
     func lock() throws {
         let after = names { _ = $0.lock() }
         for (former, _) in states {

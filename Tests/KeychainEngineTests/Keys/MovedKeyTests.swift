@@ -40,7 +40,7 @@ struct MovedKeyTests {
         )
     }
 
-    /// The key that a group finds; nil where it finds none.
+    /// The key that a group finds; nil if none.
     private func held(_ key: EnclaveKey, _ engine: KeychainEngine, by group: AccessGroup) async throws
         -> EnclaveKey?
     {
