@@ -58,7 +58,7 @@ struct GetTests {
     }
 
     @Test(
-        "get offers no passcode for a fingerprint-only secret, and the stop key does not stop it while it waits"
+        "get offers no passcode for a fingerprint-only secret, and ignores the stop key while it waits"
     )
     func waiting() async throws {
         let terminal = try PseudoTerminal()
