@@ -122,7 +122,7 @@ struct BiometryLimitsTests {
     }
 
     @Test(
-        "a verdict received while the sensor is being stopped counts, but does not succeed after a cancellation"
+        "a verdict while the sensor is being stopped counts, but does not succeed after a cancellation"
     )
     func lastWord() async {
         for verdict in [FingerprintVerdict.match, .noMatch] {

@@ -112,7 +112,7 @@ struct HardwareFlowTests {
         #expect(world.journal.entries.count { $0 == "protect lockout" } == 1)
     }
 
-    @Test("a lockout that has an owner, or no TPM at all, shows no code")
+    @Test("no code is shown if the TPM's lockout has an owner or there is no TPM")
     func refused() async {
         let world = World()
         await #expect(throws: AuthenticationError(.invalidParameter)) {

@@ -13,7 +13,7 @@ import TouchstoneTesting
 )
 struct SameUserTests {
     @Test(
-        "an impostor at the daemon's socket path gets newly stored secrets, but no older secret and no passcode"
+        "an impostor at the socket path gets newly stored secrets, but no older secret and no passcode"
     )
     func takenPath() async throws {
         let keychain = try await RealKeychain.ready()

@@ -13,7 +13,7 @@ final class ScriptedKeychain: Sendable {
     private let seen: Seen
     private let daemon: ScriptedDaemon
 
-    /// The methods asked for so far, without hello.
+    /// The requested methods so far, without hello.
     var methods: [Method] { seen.methods.withLock { $0 } }
     /// The names of the secrets released, in order.
     var released: [String] { seen.released.withLock { $0 } }
