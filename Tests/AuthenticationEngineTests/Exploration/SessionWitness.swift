@@ -7,14 +7,14 @@ import KeychainModel
 /// It does not trust the session's own state, and reports the invariant that an action breaks:
 ///
 /// 1. No proof without a verdict of this run: a fingerprint counts after a match of an armed sensor and an
-/// enrolment check that began after the match, the passcode after the keybag opened. A fingerprint alone does
-/// not count if the passcode is due, the keybag is locked, the passcode was never entered, or the enrolment
-/// changed.
+///    enrolment check that began after the match, the passcode after the keybag opened. A fingerprint alone does
+///    not count if the passcode is due, the keybag is locked, the passcode was never entered, or the enrolment
+///    changed.
 /// 2. A count is saved before every arming and every passcode try, one for each; it is refunded only if no
-/// touch took place and no passcode was judged.
+///    touch took place and no passcode was judged.
 /// 3. No action follows the end; the end comes only after the sensor's last event and a passcode's verdict.
 /// 4. Every prompt is removed: there is at most one, it is the one the session knows, a match removes it, and
-/// the sensor is armed only while it is visible.
+///    the sensor is armed only while it is visible.
 /// 5. Something is always awaited: the user, the sensor, the keybag, or the enrolment check.
 struct SessionWitness: Hashable {
     /// The counts that the store has certainly saved.
