@@ -11,7 +11,7 @@ struct AccessControlFlagsTests {
     ]
 
     @Test(
-        "SecAccessControlCreateWithFlags accepts exactly those of the 512 combinations that Apple's rules allow"
+        "of the 512 flag combinations exactly those that Apple's rules allow are accepted"
     )
     func combinations() {
         for bits in 0..<512 {

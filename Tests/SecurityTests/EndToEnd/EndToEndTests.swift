@@ -2,7 +2,7 @@ import LocalAuthentication
 import Testing
 
 @Suite(
-    "The keychain, through to a real daemon",
+    "SecItem functions with a real daemon",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built")
 )
 struct EndToEndTests {
@@ -241,7 +241,7 @@ struct EndToEndTests {
     }
 
     @Test(
-        "an item that requires the passcode prompts for it, and its access control can be evaluated beforehand"
+        "an item that requires the passcode prompts for it; its access control can be evaluated before"
     )
     func devicePasscode() async throws {
         let running = try await RunningKeychain()
