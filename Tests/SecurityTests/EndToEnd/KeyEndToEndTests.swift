@@ -46,7 +46,7 @@ struct KeyEndToEndTests {
     }
 
     @Test(
-        "a token key is found by its tag without a prompt, prompts when it signs, and is deleted with its item"
+        "a token key is found by its tag without a prompt, prompts to sign, and is deleted with its item"
     )
     func tokenKey() async throws {
         let running = try await RunningKeychain()

@@ -285,7 +285,7 @@ private enum Capabilities {
         precondition(call("capset")(&header, &sets) == 0)
     }
 
-    /// No header that Swift can import declares them.
+    /// No header that Swift can import declares these functions.
     private static func call(_ name: String) -> Call {
         guard let address = dlsym(nil, name) else { preconditionFailure("no \(name)") }
         return unsafeBitCast(address, to: Call.self)
