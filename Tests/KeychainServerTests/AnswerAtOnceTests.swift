@@ -6,7 +6,7 @@ import Testing
 @Suite("Synchronous answers to look-ups")
 struct AnswerAtOnceTests {
     @Test(
-        "a look-up without a prompt is answered synchronously with the caller's groups and authorisation, and logged"
+        "a synchronous answer has the caller's groups and authorisation, and is logged"
     )
     func item() async throws {
         let vault = ScriptedVault(atOnce: { query, groups, authorization throws(KeychainError) in
