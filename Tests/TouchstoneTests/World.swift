@@ -16,8 +16,8 @@ struct World {
     /// Creates a keychain that is set up and unlocked.
     ///
     /// - Parameters:
-    /// - fingers: the enrolled fingers; nil for no sensor.
-    /// - settings: additional lines of the daemon's configuration.
+    ///   - fingers: the enrolled fingers; nil for no sensor.
+    ///   - settings: additional lines of the daemon's configuration.
     /// - Throws: an error of starting one of the parts.
     init(fingers: [String]? = nil, settings: [String] = []) async throws {
         var bus: PrivateBus?

@@ -100,10 +100,10 @@ struct SessionWitness: Hashable {
     /// Performs actions as a runner does; nil if none breaks an invariant.
     ///
     /// - Parameters:
-    /// - actions: the session's actions for `event`.
-    /// - event: the event that they answer.
-    /// - setup: the evaluation's initial state.
-    /// - saves: whether the store saves counts; if not, what follows a count is not performed.
+    ///   - actions: the session's actions for `event`.
+    ///   - event: the event that they answer.
+    ///   - setup: the evaluation's initial state.
+    ///   - saves: whether the store saves counts; if not, what follows a count is not performed.
     /// - Returns: the broken invariant's number, and how it is broken.
     mutating func obey(
         _ actions: [SessionAction],

@@ -146,7 +146,7 @@ struct ChangeTests {
     }
 
     @Test(
-        "lockout, enrolment, invalidation, assurance and tampering are security events; lock and unlock are not"
+        "changes of lockout, enrolment, assurance and store are security events; lock and unlock are not"
     )
     func kinds() {
         let expected: [KeychainChange.Kind: SecurityEvent.Kind] = [
