@@ -43,7 +43,7 @@ struct FingerTests {
     }
 
     @Test(
-        "a fingerprint opens an item with the agent's prompt; without sensor or after a start the passcode does"
+        "a fingerprint opens an item with the agent's prompt; without sensor or after a restart the passcode"
     )
     func released() async throws {
         let (machine, sensor, daemon, alice) = try await scene()

@@ -13,7 +13,7 @@ import TouchstoneTesting
 )
 struct RuleTests {
     @Test(
-        "the rule lets the account verify a user's finger, but not enrol or delete, and users without a session nothing"
+        "the rule lets the account only verify a user's finger, and users without a session do nothing"
     )
     func rule() async throws {
         let machine = try await SystemModeMachine.start()
