@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A keychain that moves to system mode, and back, by root's command",
+    "Moving a keychain to system mode and back with root's command",
     .serialized,
     .enabled(if: MovingMachine.isPossible, MovingMachine.reason),
     .timeLimit(.minutes(20))
@@ -71,7 +71,7 @@ struct WholeMoveTests {
     }
 
     @Test(
-        "the check runs on a terminal of the user's own if root's command is on root's terminal, as with sudo",
+        "the check has a terminal of the user's own if root's command is on root's, as with sudo",
         .enabled(if: TerminalPerson.isPossible, "pinentry-tty or touchstone-agent is missing"),
         .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
     )
