@@ -20,7 +20,7 @@ struct CommandResult: Sendable {
     var text: String { String(decoding: output, as: UTF8.self) }
 }
 
-/// A run of `touchstone` in its own session, with only the environment given here.
+/// A run of `touchstone` in its own session, which inherits only what is given here.
 struct CommandRun: Sendable {
     /// The source of standard input.
     enum Input: Sendable {

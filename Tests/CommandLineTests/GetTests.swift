@@ -58,7 +58,7 @@ struct GetTests {
     }
 
     @Test(
-        "get offers no passcode for a fingerprint-only secret, and ignores the stop key while it waits"
+        "get offers no passcode for a fingerprint-only secret, and ignores SIGTSTP while it waits"
     )
     func waiting() async throws {
         let terminal = try PseudoTerminal()

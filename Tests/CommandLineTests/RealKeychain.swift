@@ -19,9 +19,10 @@ final class RealKeychain: Sendable {
     private let pinentry: ScriptedPinentry
     private let bus: PrivateBus?
 
-    /// Creates the home directory; nothing is running yet. `program` is the pinentry, scripted by default;
-    /// `bus` is the system bus with fprintd, nil for none; `settings` are additional lines of the daemon's
-    /// configuration.
+    /// Creates the home directory; nothing is running yet.
+    ///
+    /// `program` is the pinentry, scripted by default; `bus` is the system bus with fprintd, nil for none;
+    /// `settings` are additional lines of the daemon's configuration.
     init(pinentry program: String? = nil, bus: PrivateBus? = nil, settings: [String] = []) throws {
         self.bus = bus
         home = try TemporaryHome()

@@ -68,7 +68,7 @@ struct NamedRowTests {
         #expect(try await Self.first("ann", engine) == "synchronised")
     }
 
-    @Test("after a restart the sweep through the items fills the index")
+    @Test("after a restart a check of all items fills the index")
     func swept() async throws {
         do {
             let (engine, _) = try await keychain.setUp()

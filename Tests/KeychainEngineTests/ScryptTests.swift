@@ -45,7 +45,8 @@ struct ScryptTests {
 
     @Test(
         "scrypt matches each vector",
-        .enabled(if: !cases.isEmpty, "the published vectors are not there"), arguments: cases
+        .enabled(if: !cases.isEmpty, "the published vectors are not there"),
+        arguments: cases
     )
     func vector(vector: Vectors.Case) throws {
         let cost = try #require(

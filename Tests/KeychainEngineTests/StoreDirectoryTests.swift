@@ -81,7 +81,7 @@ struct StoreDirectoryTests {
         #expect(await next.state() == .unlocked)
     }
 
-    @Test("files are created with mode 0600 regardless of the umask")
+    @Test("all files of a store have mode 0600")
     func modes() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann")

@@ -51,7 +51,7 @@ struct FinishingTests {
     }
 
     @Test(
-        "neither place is emptied unless the other's keybag and items are regular, private and not linked",
+        "neither place is emptied unless the other has intact keybag and items files",
         arguments: Fault.allCases,
         ["keybag", "items.sqlite"]
     )

@@ -44,7 +44,7 @@ struct KilledMoveTests {
         return counts
     }
 
-    @Test("a kill while enabling leaves one whole keychain, and either command continues")
+    @Test("a kill while enabling loses nothing, and the same or the opposite command continues")
     func enabling() async throws {
         let machine = try MoveMachine()
         var turn = 0
@@ -65,7 +65,7 @@ struct KilledMoveTests {
         #expect(counts["fsync", default: 0] >= 3, "\(counts)")
     }
 
-    @Test("a kill while disabling leaves one whole keychain, and either command continues")
+    @Test("a kill while disabling loses nothing, and the same or the opposite command continues")
     func disabling() async throws {
         let machine = try MoveMachine()
         var turn = 0

@@ -222,7 +222,7 @@ struct PowerLossTests {
         return isSomewhere ? nil : "it is lost"
     }
 
-    @Test("one whole keychain remains, whatever was not synced", arguments: ["enable", "disable"])
+    @Test("nothing of the keychain is lost, whatever was not synced", arguments: ["enable", "disable"])
     func move(step: String) async throws {
         let machine = try MoveMachine()
         if step == "enable" { try machine.reset() } else { try machine.resetInSystemMode() }

@@ -56,7 +56,7 @@ struct WholeMoveTests {
         }
     }
 
-    @Test("all items open in both places, and programs always find one of the two keychains")
+    @Test("all items open in both places, and programs never find an empty keychain")
     func software() async throws { try await thereAndBack(tpm: nil) }
 
     @Test(
