@@ -13,7 +13,7 @@ struct RepeatedEventTests {
         var details: [String] { events.withLock { $0.map(\.detail) } }
     }
 
-    @Test("repeated events are logged once at once, and once with their number after the pause")
+    @Test("the first of repeated events is logged immediately, and their number after the pause")
     func counted() async throws {
         let audit = Audit()
         let event = RepeatedEvent(.forgedSignal, audit, pause: .seconds(5))

@@ -10,7 +10,7 @@ struct SensorWatchTests {
     private let reader = ScriptedReader()
     private let watchers = Watchers()
 
-    /// Whether a watcher is told of the sensor within the time; a watcher that `asks` queries all the while.
+    /// Whether a watcher is told of the sensor within the time; with `asking`, it queries all the while.
     private func isTold(
         _ watcher: Watcher,
         asking: Bool = true,
