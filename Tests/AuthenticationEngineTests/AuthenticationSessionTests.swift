@@ -3,7 +3,7 @@ import Testing
 
 @testable import AuthenticationEngine
 
-/// Feeds a machine events and remembers what it wants done.
+/// Feeds events to a session and keeps the actions of the last one.
 private struct Drive: ~Copyable {
     var session: AuthenticationSession
     var now = BootTime(bootID: "one", nanoseconds: 1_000_000_000)
@@ -31,17 +31,17 @@ private struct Drive: ~Copyable {
         )
     }
 
-    /// Feeds events; what the last one asks for is what counts.
+    /// Feeds events; keeps the actions of the last one.
     mutating func feed(_ events: SessionEvent...) {
         for event in events { last = session.handle(event, at: now) }
     }
 
-    /// Brings a machine that takes fingers to where the sensor is armed.
+    /// Brings a session with fingerprints to the point where the sensor is armed.
     mutating func arm() {
         feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1), .claimed, .sensor(.armed))
     }
 
-    /// How the machine ended with the last event.
+    /// The error with which the session ended, if it did.
     var end: AuthenticationError? {
         guard case .fail(let error)? = last.last else { return nil }
         return error
@@ -54,16 +54,16 @@ private struct Drive: ~Copyable {
 }
 
 extension SessionEvent {
-    /// Where the boxes are.
+    /// The channel on which prompts are shown.
     fileprivate static let channel = PromptChannel("the terminal")
 
-    /// A box on that channel.
+    /// A prompt shown on that channel.
     fileprivate static func shown(box: Int) -> SessionEvent { .shown(box: box, on: channel) }
 }
 
-@Suite("The machine of an evaluation")
+@Suite("The state machine of an evaluation")
 struct AuthenticationSessionTests {
-    @Test("looks at the fingers, shows the box, takes the sensor while it waits, counts, arms: in this order")
+    @Test("the order is: check enrolment, show the prompt, claim the sensor while waiting, count, arm")
     func order() {
         var drive = Drive(.biometry)
         drive.feed(.started)
@@ -82,7 +82,7 @@ struct AuthenticationSessionTests {
         #expect(drive.last.last == .succeed([.biometry]))
     }
 
-    @Test("a sensor that is taken late is armed late, and not at all once it is not wanted")
+    @Test("a sensor claimed late is armed late, and not at all once it is no longer wanted")
     func slowSensor() {
         var drive = Drive(.biometryOrPasscode)
         drive.feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1))
@@ -98,11 +98,11 @@ struct AuthenticationSessionTests {
         typed.feed(.claimed)
         #expect(typed.last.last == .tryPasscode)
         typed.feed(.wrong, .shown(box: 2))
-        // It is ours since.
+        // The sensor has been claimed since.
         #expect(typed.last == [.wait(.milliseconds(500), number: 2)])
     }
 
-    @Test("a sensor that cannot be taken is told at once, and waited for when somebody else has it")
+    @Test("a sensor that cannot be claimed is reported at once, and retried while another program uses it")
     func refusedSensor() {
         var drive = Drive(.biometryOrPasscode)
         drive.feed(.started, .enrolment(.ready), .shown(box: 1))
@@ -118,7 +118,7 @@ struct AuthenticationSessionTests {
         #expect(drive.shown?.input == .secret)
     }
 
-    @Test("after a poor picture another box asks for another touch of a sensor taken anew")
+    @Test("after a poor scan a new prompt asks for another touch, and the sensor is claimed again")
     func poorPicture() {
         var drive = Drive(.biometry)
         drive.arm()
@@ -132,7 +132,7 @@ struct AuthenticationSessionTests {
         #expect(drive.last == [.armSensor])
     }
 
-    @Test("ignores a verdict before the sensor was armed, and everything of another box or wait")
+    @Test("a verdict before the sensor is armed, and events of another prompt or wait, are ignored")
     func beforeTime() {
         var drive = Drive(.biometry)
         let early: [SessionEvent] = [
@@ -152,7 +152,7 @@ struct AuthenticationSessionTests {
         #expect(drive.last.isEmpty)
     }
 
-    @Test("ignores everything after its end")
+    @Test("events after the end are ignored")
     func afterEnd() {
         var drive = Drive(.biometry)
         drive.arm()
@@ -164,7 +164,7 @@ struct AuthenticationSessionTests {
         #expect(drive.last.isEmpty)
     }
 
-    @Test("a match that comes after a cancel opens nothing and gives nothing back")
+    @Test("a match after a cancellation does not succeed and does not refund the attempt")
     func matchAfterCancel() {
         var drive = Drive(.biometry)
         drive.arm()
@@ -174,7 +174,7 @@ struct AuthenticationSessionTests {
         #expect(drive.session.record.biometryFailures == 1)
     }
 
-    @Test("stops the sensor before a passcode is counted and tried")
+    @Test("the sensor is stopped before a passcode is counted and tried")
     func passcodeAfterSensor() {
         var drive = Drive(.biometryOrPasscode)
         drive.arm()
@@ -187,7 +187,9 @@ struct AuthenticationSessionTests {
         #expect(drive.last.last == .succeed([.passcode]))
     }
 
-    @Test("arms again under the same count after a passcode, but not when a touch was being judged")
+    @Test(
+        "after a wrong passcode the sensor is re-armed under the same count, unless a touch was being judged"
+    )
     func countOnce() {
         for isScanning in [false, true] {
             var drive = Drive(.biometryOrPasscode)
@@ -203,7 +205,7 @@ struct AuthenticationSessionTests {
         }
     }
 
-    @Test("gives the attempt back only when no finger took part")
+    @Test("the attempt is refunded only if no touch took place")
     func refund() {
         for (events, failures) in [
             ([], 0), ([SessionEvent.sensor(.fingerPresent)], 1), ([.sensor(.retry("verify-retry-scan"))], 1),
@@ -216,7 +218,7 @@ struct AuthenticationSessionTests {
         }
     }
 
-    @Test("an attempt at a sensor that is in use is not counted a second time")
+    @Test("an attempt at a sensor in use is not counted twice")
     func inUse() {
         var drive = Drive(.biometry)
         drive.feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1), .claimed)
@@ -224,7 +226,7 @@ struct AuthenticationSessionTests {
         #expect(drive.shown?.error == "The sensor is in use.")
         drive.feed(.shown(box: 2))
         #expect(drive.last == [.wait(.seconds(1), number: 2)])
-        // Who fails lets go.
+        // A failed claim releases the sensor.
         drive.feed(.elapsed(2))
         #expect(drive.last == [.claimSensor])
         drive.feed(.claimed)
@@ -240,7 +242,7 @@ struct AuthenticationSessionTests {
         #expect(drive.session.record.biometryFailures == 0)
     }
 
-    @Test("a count that was not saved ends it, with nothing armed and nothing given back")
+    @Test("a count that cannot be saved ends the session without arming or refunding")
     func notSaved() {
         var drive = Drive(.biometryOrPasscode)
         drive.feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1), .claimed)
@@ -249,7 +251,7 @@ struct AuthenticationSessionTests {
         #expect(drive.last.count == 2)
     }
 
-    @Test("a lock while a passcode is judged ends it, whatever the verdict")
+    @Test("a lock during a passcode check ends the session, whatever the verdict")
     func lockWhileTrying() {
         for verdict in [SessionEvent.opened, .wrong, .openFailed(KeychainError(.io))] {
             var drive = Drive(.passcode)
@@ -261,7 +263,7 @@ struct AuthenticationSessionTests {
         }
     }
 
-    @Test("other fingers seen while a passcode is judged leave no finger after it")
+    @Test("an enrolment change during a passcode check leaves only the passcode")
     func changeWhileTrying() {
         var drive = Drive(.biometryOrPasscode)
         drive.arm()
@@ -272,7 +274,7 @@ struct AuthenticationSessionTests {
         #expect(drive.shown?.input == .secret)
     }
 
-    @Test("fallback leads from a box for either to the passcode alone")
+    @Test("fallback leads from a prompt for either factor to one for the passcode")
     func fallback() {
         var drive = Drive(.biometryOrPasscode)
         drive.arm()
@@ -282,7 +284,7 @@ struct AuthenticationSessionTests {
         #expect(drive.last.isEmpty)
     }
 
-    @Test("a passcode that is due leaves no finger first")
+    @Test("a passcode that is due comes before any fingerprint")
     func due() {
         var fingers = Drive(.biometry, due: .passcodeDue)
         fingers.feed(.started, .enrolment(.ready))
@@ -295,7 +297,7 @@ struct AuthenticationSessionTests {
         #expect(both.shown?.input == .secret)
     }
 
-    @Test("a closed keybag ends it before anything is shown", arguments: AuthenticationRequirement.allCases)
+    @Test("a closed keybag ends the session before any prompt", arguments: AuthenticationRequirement.allCases)
     func closed(_ requirement: AuthenticationRequirement) {
         var drive = Drive(requirement, record: AttemptRecord(passcodeFailures: 10))
         drive.feed(.started)
@@ -303,7 +305,7 @@ struct AuthenticationSessionTests {
         #expect(drive.end?.remedy == .recover)
     }
 
-    @Test("the fifth interrupted touch locks biometry out as well as the fifth refused one")
+    @Test("the fifth interrupted touch causes a biometry lockout like the fifth mismatch")
     func interruptedTouches() {
         var drive = Drive(.biometryOrPasscode, record: AttemptRecord(biometryFailures: 4))
         drive.arm()
@@ -313,7 +315,7 @@ struct AuthenticationSessionTests {
         #expect(drive.shown?.input == .secret)
     }
 
-    @Test("a box that comes up elsewhere than where the passcode was typed takes no touch")
+    @Test("a prompt shown on another channel than the passcode was typed on accepts no touch")
     func drawnElsewhere() {
         for elsewhere in [PromptChannel("a display"), nil] {
             var drive = Drive(.biometryOrPasscode)
@@ -327,7 +329,7 @@ struct AuthenticationSessionTests {
         }
     }
 
-    @Test("after the passcode, a box for the finger on another channel ends it")
+    @Test("after the passcode, a fingerprint prompt on another channel ends the session")
     func fingerElsewhere() {
         var drive = Drive(.biometryAndPasscode, seen: [])
         drive.feed(.started, .enrolment(.ready), .shown(box: 1), .answered(box: 1, .passcode), .opened)

@@ -4,9 +4,9 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Fingers are counted", .timeLimit(.minutes(20)))
+@Suite("Fingerprint attempts and the biometry lockout", .timeLimit(.minutes(20)))
 struct BiometryLimitsTests {
-    @Test("five refused fingers lock biometry out")
+    @Test("five mismatches cause a biometry lockout")
     func fiveRefused() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -25,7 +25,7 @@ struct BiometryLimitsTests {
         #expect(world.journal.entries.count { $0 == "arm" } == 5)
     }
 
-    @Test("a lockout outlives the engine, and the right passcode ends it")
+    @Test("a lockout survives an engine restart, and the right passcode ends it")
     func lockoutStays() async {
         let world = World(record: nil)
         let task = world.start(.biometrics)
@@ -45,7 +45,7 @@ struct BiometryLimitsTests {
         #expect(await again.value.factors == [.biometry])
     }
 
-    @Test("an evaluation for either goes on with the passcode alone after the fifth")
+    @Test("a deviceOwner evaluation continues with the passcode alone after the fifth mismatch")
     func goesOn() async {
         let world = World()
         let task = world.start(.deviceOwner)
@@ -71,12 +71,12 @@ struct BiometryLimitsTests {
         #expect(world.journal.entries == expected)
     }
 
-    @Test("a daemon killed between count and verdict leaves the attempt counted")
+    @Test("an attempt stays counted if the daemon is killed before the verdict")
     func killed() async {
         let world = World()
         let lost = world.start(.biometrics)
         await world.reader.armed()
-        // The engine that is waiting never hears of it: what a new one finds is what the store holds.
+        // The waiting engine never learns of it: a new engine finds only what was saved.
         #expect(world.attempts.record.biometryFailures == 1)
         let status = await world.restartedEngine().status()
         #expect(status.biometryFailures == 1)
@@ -84,7 +84,7 @@ struct BiometryLimitsTests {
         _ = await lost.value
     }
 
-    @Test("an attempt that cannot be saved is not made")
+    @Test("no attempt is made if it cannot be saved")
     func unsaved() async {
         let world = World()
         world.attempts.fail(KeychainError(.diskFull, cause: DriverCause(domain: "system", code: "ENOSPC")))
@@ -98,7 +98,7 @@ struct BiometryLimitsTests {
         #expect(!world.journal.entries.contains("open"))
     }
 
-    @Test("cancelling before any contact gives the attempt back")
+    @Test("cancelling before any contact refunds the attempt")
     func refund() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -108,7 +108,7 @@ struct BiometryLimitsTests {
         #expect(world.attempts.record.biometryFailures == 0)
     }
 
-    @Test("cancelling after contact, or after a poor picture, does not")
+    @Test("cancelling after contact or a poor scan does not refund the attempt")
     func noRefund() async {
         for touch in [ScriptedReader.Touch.contact, .retry("verify-retry-scan")] {
             let world = World()
@@ -121,7 +121,9 @@ struct BiometryLimitsTests {
         }
     }
 
-    @Test("a verdict that comes while the sensor is stopped is counted, and opens nothing after a cancel")
+    @Test(
+        "a verdict while the sensor is being stopped counts, but does not succeed after a cancellation"
+    )
     func lastWord() async {
         for verdict in [FingerprintVerdict.match, .noMatch] {
             let world = World()
@@ -140,7 +142,7 @@ struct BiometryLimitsTests {
         #expect(world.attempts.record.biometryFailures == 1)
     }
 
-    @Test("poor pictures are not counted, and twenty of them end the prompt")
+    @Test("poor scans are not counted, and twenty of them end the prompt")
     func poorPictures() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -156,7 +158,7 @@ struct BiometryLimitsTests {
         #expect(world.attempts.record.biometryFailures == 1)
     }
 
-    @Test("the sensor stands still while a box is replaced")
+    @Test("the sensor is not armed while a prompt is being replaced")
     func neverArmedWithoutBox() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -171,7 +173,7 @@ struct BiometryLimitsTests {
         #expect(world.journal.entries == expected)
     }
 
-    @Test("a silent sensor ends with the box's time")
+    @Test("a silent sensor ends with the prompt's timeout")
     func silent() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -182,7 +184,7 @@ struct BiometryLimitsTests {
         #expect(!world.reader.isClaimed)
     }
 
-    @Test("a prompter that forgets the time is helped")
+    @Test("the engine enforces the timeout if the prompter does not")
     func forgetfulPrompter() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -194,7 +196,7 @@ struct BiometryLimitsTests {
     }
 }
 
-@Suite("A failing sensor", .timeLimit(.minutes(20)))
+@Suite("Sensor failures", .timeLimit(.minutes(20)))
 struct FailingSensorTests {
     static let table: [(FingerprintError.Code, AuthenticationError.Code)] = [
         (.permissionDenied, .biometryNotAvailable), (.noEnrolledPrints, .biometryNotEnrolled),
@@ -206,7 +208,7 @@ struct FailingSensorTests {
         (FingerprintError.Code(rawValue: "Unheard"), .biometryNotAvailable),
     ]
 
-    @Test("ends an evaluation for fingers, counted, with its cause kept", arguments: table)
+    @Test("a sensor failure ends a biometrics evaluation, is counted, and keeps its cause", arguments: table)
     func fingersAlone(_ failure: FingerprintError.Code, _ code: AuthenticationError.Code) async {
         let world = World()
         let task = world.start(.biometrics)
@@ -219,7 +221,7 @@ struct FailingSensorTests {
         #expect(world.prompter.visibleCount == 0)
     }
 
-    @Test("leaves the passcode where that is allowed", arguments: table)
+    @Test("a sensor failure leaves the passcode if the policy allows it", arguments: table)
     func either(_ failure: FingerprintError.Code, _ code: AuthenticationError.Code) async {
         let world = World()
         let task = world.start(.deviceOwner)
@@ -229,7 +231,7 @@ struct FailingSensorTests {
         #expect(await task.value.factors == [.passcode])
     }
 
-    @Test("without a sensor nobody is asked for a finger")
+    @Test("without a sensor there is no fingerprint prompt")
     func noSensor() async {
         let world = World()
         world.reader.enrol(.failure(FingerprintError(.noSuchDevice)))
@@ -240,7 +242,7 @@ struct FailingSensorTests {
         #expect(world.prompter.boxes.map(\.input) == [.secret])
     }
 
-    @Test("a sensor in use is tried again after 1 s and 2 s, and is not counted")
+    @Test("a sensor in use is retried after 1 s and 2 s, uncounted")
     func inUse() async {
         let world = World()
         world.reader.failClaims([FingerprintError(.alreadyInUse), FingerprintError(.alreadyInUse)])
@@ -256,7 +258,7 @@ struct FailingSensorTests {
         #expect(world.prompter.boxes.count == 2)
     }
 
-    @Test("after a failure the sensor is left alone for a second")
+    @Test("after a failure the sensor is not used for one second")
     func pause() async {
         let world = World()
         let first = world.start(.biometrics)

@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("The set that something is bound to", .timeLimit(.minutes(20)))
+@Suite("Observing the enrolled set when something is bound to it", .timeLimit(.minutes(20)))
 struct CurrentSetTests {
     private func refusal(_ world: World) async -> KeychainError? {
         do {
@@ -15,13 +15,13 @@ struct CurrentSetTests {
         }
     }
 
-    @Test("is looked at when it is bound; where it cannot be seen, or is empty, nothing is")
+    @Test("the set is observed before binding; an unreadable or empty set is refused")
     func observed() async {
         let world = World()
         #expect(await refusal(world) == nil)
         world.reader.enrol(.success(Enrolments.three))
         #expect(await refusal(world) == nil)
-        // The look is one like any other: the change was noticed.
+        // The observation is a regular one: the change was noticed.
         #expect(world.audit.count(.enrolmentChanged) == 1)
         #expect(await world.start(.biometrics).value.error?.cause == .enrolmentChanged)
         for (failure, code) in [
@@ -41,7 +41,7 @@ struct CurrentSetTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("cannot be looked at before the keybag was unlocked once")
+    @Test("the set cannot be observed before the keybag's first unlock")
     func locked() async {
         #expect(await refusal(World(state: .locked))?.cause == .locked)
         #expect(await refusal(World(state: .notSetUp))?.cause == .notSetUp)
@@ -49,7 +49,7 @@ struct CurrentSetTests {
         #expect(await refusal(World(state: .lockedAfterFirstUnlock)) == nil)
     }
 
-    @Test("is handed over at set-up; no sensor is no finger, and one that cannot be seen is unknown")
+    @Test("set-up passes on the enrolled set: empty without a sensor, unknown if it cannot be read")
     func setUp() async throws {
         for (enrolled, known) in [
             (Result<Enrolment, FingerprintError>.success(Enrolments.three), Enrolments.three),
@@ -68,7 +68,7 @@ struct CurrentSetTests {
         }
     }
 
-    @Test("is looked at by status, too")
+    @Test("status observes the set too")
     func status() async {
         let world = World()
         _ = await world.engine.status()
@@ -79,7 +79,7 @@ struct CurrentSetTests {
     }
 }
 
-@Suite("A box for the passcode says why the sensor stays dark", .timeLimit(.minutes(20)))
+@Suite("A passcode prompt says why no fingerprint is accepted", .timeLimit(.minutes(20)))
 struct DarkSensorTests {
     private func error(_ world: World, _ policy: AuthenticationPolicy = .deviceOwner) async -> String? {
         let task = world.start(policy)
@@ -90,7 +90,7 @@ struct DarkSensorTests {
         return box.error
     }
 
-    @Test("because the fingers changed")
+    @Test("the enrolled fingers have changed")
     func changed() async {
         let world = World()
         _ = await world.engine.availability(of: .biometrics)
@@ -99,7 +99,7 @@ struct DarkSensorTests {
         #expect(await error(world) == "The enrolled fingers have changed: passcode first.")
     }
 
-    @Test("because fingers were refused, the passcode is due, no finger is enrolled or no sensor can be used")
+    @Test("a lockout, a due passcode, no enrolled finger and an unusable sensor each have a message")
     func others() async {
         let refused = World(record: AttemptRecord(biometryFailures: 5))
         #expect(await error(refused) == "Fingers are off until the passcode is entered.")
@@ -112,7 +112,7 @@ struct DarkSensorTests {
         let denied = World()
         denied.reader.enrol(.failure(FingerprintError(.permissionDenied)))
         #expect(await error(denied) == "The fingerprint sensor cannot be used.")
-        // A locked keychain says so in its heading.
+        // For a locked keychain the prompt's title says so.
         #expect(await error(World(state: .locked)) == nil)
     }
 }

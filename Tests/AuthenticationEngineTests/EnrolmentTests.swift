@@ -19,7 +19,7 @@ enum Enrolments {
     )
 }
 
-@Suite("A change of the enrolled fingers", .timeLimit(.minutes(20)))
+@Suite("An enrolment change", .timeLimit(.minutes(20)))
 struct EnrolmentTests {
     private func known() async -> World {
         let world = World()
@@ -27,7 +27,7 @@ struct EnrolmentTests {
         return world
     }
 
-    @Test("asks for the passcode once")
+    @Test("an enrolment change requires the passcode once")
     func passcodeOnce() async {
         let world = await known()
         world.reader.enrol(.success(Enrolments.three))
@@ -46,7 +46,7 @@ struct EnrolmentTests {
         #expect(world.audit.count(.enrolmentChanged) == 1)
     }
 
-    @Test("is seen when the last finger is removed, and when one comes back")
+    @Test("removing the last finger and enrolling one again are detected")
     func removed() async {
         let world = await known()
         world.reader.enrol(.failure(FingerprintError(.noEnrolledPrints)))
@@ -57,7 +57,7 @@ struct EnrolmentTests {
         #expect(world.audit.count(.enrolmentChanged) == 2)
     }
 
-    @Test("ends a box for fingers while it is open, and leaves one for either to the passcode")
+    @Test("a change ends an open fingerprint prompt, and turns one for either factor into a passcode prompt")
     func whileOpen() async {
         let world = await known()
         let watch = Task { await world.engine.run() }
@@ -70,7 +70,7 @@ struct EnrolmentTests {
         await watch.value
     }
 
-    @Test("is seen between a match and its success, without any signal")
+    @Test("a change between a match and its success is detected without a signal")
     func betweenMatchAndSuccess() async {
         let world = await known()
         let task = world.start(.deviceOwner)
@@ -84,7 +84,7 @@ struct EnrolmentTests {
         #expect(await task.value.code == .userCancel)
     }
 
-    @Test("does not matter to a factor that comes after the passcode in the same evaluation")
+    @Test("a change does not affect a fingerprint that follows the passcode in the same evaluation")
     func afterPasscode() async {
         let world = await known()
         world.keybag.become(.lockedAfterFirstUnlock)
@@ -95,7 +95,7 @@ struct EnrolmentTests {
         #expect(await task.value.factors == [.passcode, .biometry])
     }
 
-    @Test("that cannot be compared leaves no finger")
+    @Test("if the enrolment cannot be compared, no fingerprint is accepted")
     func unobserved() async {
         let world = World()
         world.keybag.fail(KeychainError(.io, cause: DriverCause(domain: "system", code: "EIO")))
@@ -104,7 +104,7 @@ struct EnrolmentTests {
         #expect(error?.cause == DriverCause(domain: "system", code: "EIO"))
     }
 
-    @Test("that nobody waits for, and cannot be compared or written, is told to the log")
+    @Test("a background change that cannot be compared or saved is logged")
     func unobservedChange() async throws {
         let world = World { $0.locksKeybagOnSuspend = true }
         let watch = Task { await world.engine.run() }
@@ -114,7 +114,7 @@ struct EnrolmentTests {
             world.audit.details(.backgroundFailed).first
         }
         #expect(world.audit.details(.backgroundFailed) == ["enrolment -6 system ENOSPC"])
-        // The keybag was locked meanwhile: the passcode comes first.
+        // The keybag was locked meanwhile, so the passcode comes first.
         world.keybag.fail(KeychainError(.interactionNotAllowed, cause: .locked))
         await world.reader.send(.enrolment)
         await world.reader.send(.suspend)
@@ -124,7 +124,7 @@ struct EnrolmentTests {
         #expect(world.audit.count(.backgroundFailed) == 1)
     }
 
-    @Test("is awaited although the counts of attempts cannot be saved, and the log is told")
+    @Test("changes are still watched if the attempt counts cannot be saved, which is logged")
     func damagedAttempts() async throws {
         let started = StandingClock().now()
         let record = AttemptRecord(
@@ -145,9 +145,9 @@ struct EnrolmentTests {
     }
 }
 
-@Suite("What can be told without asking", .timeLimit(.minutes(20)))
+@Suite("Availability without a prompt", .timeLimit(.minutes(20)))
 struct AvailabilityTests {
-    @Test("everything is there")
+    @Test("every policy is available")
     func available() async {
         let world = World()
         for policy in [AuthenticationPolicy.biometrics, .biometricsOrCompanion, .deviceOwner] {
@@ -164,7 +164,7 @@ struct AvailabilityTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("each obstacle has its code, and the sensor is reported whatever it is")
+    @Test("each obstacle has its own code, and the sensor is reported regardless")
     func obstacles() async {
         func error(_ world: World, _ policy: AuthenticationPolicy = .biometrics) async -> AuthenticationError?
         {
@@ -188,7 +188,7 @@ struct AvailabilityTests {
         #expect(await error(closed, .deviceOwner)?.remedy == .recover)
     }
 
-    @Test("no sensor, no finger and no service are three answers")
+    @Test("no sensor, no finger and no service are distinguished")
     func sensors() async {
         for (failure, code, hasSensor) in [
             (FingerprintError.Code.noSuchDevice, AuthenticationError.Code.biometryNotAvailable, false),
@@ -205,7 +205,7 @@ struct AvailabilityTests {
         }
     }
 
-    @Test("status tells counts, delay and sensor")
+    @Test("status reports counts, delay and sensor")
     func status() async {
         let now = StandingClock().now()
         let world = World(

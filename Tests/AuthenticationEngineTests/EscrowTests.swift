@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("A key in the hardware's escrow", .timeLimit(.minutes(20)))
+@Suite("A keybag key in the hardware's escrow", .timeLimit(.minutes(20)))
 struct EscrowTests {
     private func lockedWorld() -> World {
         let world = World(state: .lockedAfterFirstUnlock)
@@ -12,7 +12,7 @@ struct EscrowTests {
         return world
     }
 
-    @Test("a finger unlocks what was locked, and its proof opens the keybag")
+    @Test("a fingerprint unlocks a locked keybag, and the proof says so")
     func finger() async throws {
         let world = lockedWorld()
         async let proof = world.engine.unlock(World.request())
@@ -22,7 +22,7 @@ struct EscrowTests {
         #expect(world.journal.entries.contains("open by finger"))
     }
 
-    @Test("an evaluation for fingers unlocks on its way; without an escrow the passcode comes first")
+    @Test("a biometrics evaluation unlocks the keybag; without an escrow the passcode comes first")
     func evaluation() async {
         let world = lockedWorld()
         let task = world.start(.biometrics)
@@ -36,7 +36,7 @@ struct EscrowTests {
         #expect(without.prompter.boxes.first?.input == .secret)
     }
 
-    @Test("five refused fingers end the escrow: the passcode is needed then")
+    @Test("five mismatches delete the escrow, and the passcode is required")
     func lockout() async throws {
         let world = lockedWorld()
         let task = world.start(.biometrics)
@@ -48,7 +48,7 @@ struct EscrowTests {
         #expect(!world.journal.entries.contains("open by finger"))
     }
 
-    @Test("a passcode that is due ends the escrow")
+    @Test("a due passcode deletes the escrow")
     func due() async throws {
         let world = lockedWorld()
         world.clock.advance(by: .seconds(80 * 3600))
@@ -57,7 +57,7 @@ struct EscrowTests {
         #expect(world.journal.entries.contains("forget escrow"))
     }
 
-    @Test("hardware that lost the key after all is no success: the passcode is asked for next")
+    @Test("an escrow lost by the hardware is no success, and the passcode is required next")
     func lost() async throws {
         let world = lockedWorld()
         let task = world.start(.biometrics)
@@ -71,9 +71,9 @@ struct EscrowTests {
     }
 }
 
-@Suite("Moving to hardware", .timeLimit(.minutes(20)))
+@Suite("Migration to hardware", .timeLimit(.minutes(20)))
 struct HardwareFlowTests {
-    @Test("migration asks for the passcode once, counted like any other")
+    @Test("migration requires the passcode, counted like any other attempt")
     func migration() async throws {
         let world = World(state: .locked)
         world.keybag.moveToHardware()
@@ -84,7 +84,7 @@ struct HardwareFlowTests {
         #expect(world.journal.entries.contains("save 0 1"))
     }
 
-    @Test("a migration that was cancelled does not happen with the next passcode")
+    @Test("a cancelled migration is not performed with the next passcode")
     func cancelled() async {
         let world = World()
         world.keybag.moveToHardware()
@@ -95,14 +95,14 @@ struct HardwareFlowTests {
         #expect(!world.keybag.isMigrating)
     }
 
-    @Test("without better hardware nobody is asked")
+    @Test("without better hardware there is no prompt")
     func nothingBetter() async {
         let world = World()
         await #expect(throws: AuthenticationError.self) { try await world.engine.migrate(World.request()) }
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("the code of the TPM's lockout is set only after it was typed back")
+    @Test("the TPM lockout code is set only after it was typed back")
     func lockout() async throws {
         let world = World()
         world.keybag.moveToHardware()
@@ -112,7 +112,7 @@ struct HardwareFlowTests {
         #expect(world.journal.entries.count { $0 == "protect lockout" } == 1)
     }
 
-    @Test("a lockout that has an owner, or no TPM at all, shows no code")
+    @Test("no code is shown if the TPM's lockout has an owner or there is no TPM")
     func refused() async {
         let world = World()
         await #expect(throws: AuthenticationError(.invalidParameter)) {

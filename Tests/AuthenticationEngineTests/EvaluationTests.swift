@@ -4,9 +4,9 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("An evaluation", .timeLimit(.minutes(20)))
+@Suite("Evaluations", .timeLimit(.minutes(20)))
 struct EvaluationTests {
-    @Test("a finger satisfies a policy for fingers")
+    @Test("a fingerprint satisfies a biometrics policy")
     func finger() async throws {
         let world = World()
         let task = world.start(.biometrics)
@@ -27,7 +27,7 @@ struct EvaluationTests {
         #expect(world.audit.count(.authenticationSucceeded) == 1)
     }
 
-    @Test("a finger wins over a box that waits for the passcode")
+    @Test("a fingerprint succeeds while the prompt waits for the passcode")
     func fingerFirst() async {
         let world = World()
         let task = world.start(.deviceOwner)
@@ -37,7 +37,7 @@ struct EvaluationTests {
         #expect(world.prompter.visibleCount == 0)
     }
 
-    @Test("the passcode wins over a sensor that waits for a finger")
+    @Test("the passcode succeeds while the sensor waits for a touch")
     func passcodeFirst() async throws {
         let world = World()
         let task = world.start(.deviceOwner)
@@ -51,7 +51,7 @@ struct EvaluationTests {
         #expect(!world.reader.isClaimed)
     }
 
-    @Test("the sensor is disarmed before a passcode is tried, and a match on the way counts")
+    @Test("the sensor is disarmed before a passcode is tried, and a match in between counts")
     func matchWhileStopping() async {
         let world = World()
         let task = world.start(.deviceOwner)
@@ -62,14 +62,14 @@ struct EvaluationTests {
         #expect(!world.journal.entries.contains("open"))
     }
 
-    @Test("one newline at the end is not part of the passcode")
+    @Test("one trailing newline is not part of the passcode")
     func newline() async {
         let world = World()
         world.prompter.will(.type(World.passcode + "\n"))
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
     }
 
-    @Test("both factors are asked for one after the other where both are needed")
+    @Test("two required factors are requested one after the other")
     func both() async throws {
         let world = World()
         let control = try AccessControl(
@@ -87,7 +87,7 @@ struct EvaluationTests {
         #expect(world.prompter.boxes.map(\.input) == [.secret, .touch])
     }
 
-    @Test("a locked keybag asks for the passcode before the finger")
+    @Test("a locked keybag requires the passcode before the fingerprint")
     func lockedBiometry() async {
         let world = World(state: .locked)
         let task = world.start(.biometrics)
@@ -99,7 +99,7 @@ struct EvaluationTests {
         #expect(await task.value.factors == [.passcode, .biometry])
     }
 
-    @Test("a locked keybag takes the passcode alone where either is enough")
+    @Test("a locked keybag accepts only the passcode where either factor suffices")
     func lockedEither() async {
         let world = World(state: .lockedAfterFirstUnlock)
         let task = world.start(.deviceOwner)
@@ -110,7 +110,7 @@ struct EvaluationTests {
         #expect(await world.keybag.state() == .unlocked)
     }
 
-    @Test("making an item or a key asks nobody", arguments: [AccessOperation.createItem, .createKey])
+    @Test("creating an item or a key needs no prompt", arguments: [AccessOperation.createItem, .createKey])
     func making(_ operation: AccessOperation) async throws {
         let world = World()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -120,7 +120,7 @@ struct EvaluationTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("a proof for an access control is good for what was asked, not for more")
+    @Test("a proof for an access control is valid only for that operation and for no stricter control")
     func proofIsNarrow() async throws {
         let world = World()
         let mild = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -133,7 +133,7 @@ struct EvaluationTests {
         #expect(strict.decide(given: [proof], operation: .useItem) == .needs(.biometry))
     }
 
-    @Test("no companion ever satisfies anything")
+    @Test("no companion is available")
     func companion() async throws {
         let world = World()
         #expect(await world.start(.companion).value.code == .companionNotAvailable)
@@ -143,7 +143,7 @@ struct EvaluationTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("without a keybag there is no passcode to ask for")
+    @Test("without a keybag an evaluation fails with passcodeNotSet")
     func notSetUp() async {
         let world = World(state: .notSetUp)
         let error = await world.start(.deviceOwner).value.error
@@ -152,7 +152,7 @@ struct EvaluationTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("unlocking an unlocked keybag asks nothing; a locked one gives the passcode's proof")
+    @Test("unlocking an unlocked keybag needs no prompt; unlocking a locked one yields a passcode proof")
     func unlocking() async throws {
         let world = World(state: .locked)
         world.prompter.will(.type(World.passcode))
@@ -162,7 +162,7 @@ struct EvaluationTests {
         #expect(world.prompter.boxes.count == 1)
     }
 
-    @Test("the fallback button goes to the app for fingers alone, and its empty title hides it")
+    @Test("the fallback button of a biometrics prompt is reported to the app, and an empty title hides it")
     func fallback() async {
         let world = World()
         var evaluation = world.evaluation(.biometrics)

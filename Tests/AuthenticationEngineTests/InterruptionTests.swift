@@ -4,9 +4,9 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("An evaluation that is ended from outside", .timeLimit(.minutes(20)))
+@Suite("Interrupted evaluations", .timeLimit(.minutes(20)))
 struct InterruptionTests {
-    @Test("takes the box away and lets go of the sensor when its task is cancelled")
+    @Test("cancelling the task removes the prompt and releases the sensor")
     func appCancel() async {
         for policy in [AuthenticationPolicy.biometrics, .deviceOwner] {
             let world = World()
@@ -22,7 +22,7 @@ struct InterruptionTests {
         }
     }
 
-    @Test("shows nothing when its task was cancelled before")
+    @Test("a task that was cancelled before shows no prompt")
     func cancelledBefore() async {
         let world = World()
         let task = Task {
@@ -33,7 +33,7 @@ struct InterruptionTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("ignores a match that comes after it was cancelled")
+    @Test("a match after the cancellation is ignored")
     func matchAfterCancel() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -44,7 +44,7 @@ struct InterruptionTests {
         #expect(world.attempts.record.biometryFailures == 1)
     }
 
-    @Test("ignores a right passcode judged after it was cancelled, and locks what that opened")
+    @Test("a passcode accepted after the cancellation is ignored, and the keybag is locked again")
     func passcodeAfterCancel() async {
         let world = World(state: .locked)
         world.keybag.hold()
@@ -58,7 +58,7 @@ struct InterruptionTests {
         #expect(world.attempts.record.passcodeFailures == 0)
     }
 
-    @Test("ends when the keybag is locked, and the keybag stays locked")
+    @Test("locking the keybag ends the evaluation, and the keybag stays locked")
     func lock() async {
         let world = World()
         let task = world.start(.deviceOwner)
@@ -71,7 +71,7 @@ struct InterruptionTests {
         #expect(!world.reader.isClaimed)
     }
 
-    @Test("does not undo a lock by a passcode that was being tried")
+    @Test("a passcode being tried does not undo a lock")
     func lockWhileTrying() async {
         let world = World()
         world.keybag.hold()
@@ -84,7 +84,7 @@ struct InterruptionTests {
         #expect(await world.keybag.state() == .lockedAfterFirstUnlock)
     }
 
-    @Test("ends when the machine is about to sleep, with all that wait")
+    @Test("suspending the machine ends the evaluation and all waiting ones")
     func suspend() async throws {
         let world = World()
         let watch = Task { await world.engine.run() }
@@ -97,7 +97,7 @@ struct InterruptionTests {
         #expect(await second.value.error?.cause == .suspended)
         #expect(world.prompter.boxes.count == 1)
         #expect(await world.keybag.state() == .unlocked)
-        // Whoever keeps what was shown hears of it.
+        // The audit log gets a suspend event, on which reusable proofs are discarded.
         try await Deadline.wait(for: "the event") { world.audit.count(.suspended) > 0 ? true : nil }
         watch.cancel()
         await watch.value
@@ -111,7 +111,10 @@ struct InterruptionTests {
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
     }
 
-    @Test("a person who cancels ends it as such", arguments: [AuthenticationPolicy.biometrics, .deviceOwner])
+    @Test(
+        "a user's cancellation is reported as userCancel",
+        arguments: [AuthenticationPolicy.biometrics, .deviceOwner]
+    )
     func userCancel(_ policy: AuthenticationPolicy) async {
         let world = World()
         world.prompter.will(.cancel)
@@ -119,7 +122,7 @@ struct InterruptionTests {
         #expect(!world.reader.isClaimed)
     }
 
-    @Test("a box that breaks ends it as the system's doing")
+    @Test("a failing prompter is reported as systemCancel")
     func brokenBox() async {
         let world = World()
         world.prompter.will(.fail(PromptError(.prompterFailed)))
@@ -130,7 +133,7 @@ struct InterruptionTests {
 }
 
 extension World {
-    /// Evaluates in the present task.
+    /// Evaluates in the current task.
     func start(
         _ policy: AuthenticationPolicy,
         inside engine: AuthenticationEngine
@@ -144,7 +147,7 @@ extension World {
 }
 
 extension AuthenticationEngine {
-    /// Waits until so many requests wait for their turn.
+    /// Waits until `count` requests wait for their turn.
     func waits(for count: Int) async {
         while waitingCount < count { await Task.yield() }
     }

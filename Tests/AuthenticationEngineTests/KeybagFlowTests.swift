@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Making, changing and recovering a keybag", .timeLimit(.minutes(20)))
+@Suite("Creating, changing and recovering a keybag", .timeLimit(.minutes(20)))
 struct KeybagFlowTests {
     private static let good = "orbit hazel trumpet velvet quarry"
 
@@ -17,7 +17,7 @@ struct KeybagFlowTests {
         }
     }
 
-    @Test("set-up takes a good passcode and the recovery code typed back")
+    @Test("set-up requires a strong passcode and the recovery code typed back")
     func setUp() async throws {
         let world = World(state: .notSetUp, record: AttemptRecord(passcodeFailures: 10))
         world.prompter.will(.type("password"), .type("password1234"), .type(Self.good), .confirm, .typeShown)
@@ -34,7 +34,7 @@ struct KeybagFlowTests {
         #expect(world.attempts.record == AttemptRecord(lastPasscodeSuccess: now, lastUse: now))
     }
 
-    @Test("the code may be typed back in small letters, without dashes, and with O and I for digits")
+    @Test("the code may be typed back in lower case, without dashes, and with O and I for digits")
     func crockford() async throws {
         let world = World(state: .notSetUp)
         world.prompter.will(.type(Self.good), .confirm, .type("o i23 4567 89ab cdef ghjk mnpqrstv"))
@@ -42,7 +42,7 @@ struct KeybagFlowTests {
         #expect(await world.keybag.state() == .unlocked)
     }
 
-    @Test("a code mistyped three times makes no keybag; each time it is shown again")
+    @Test("a code mistyped three times creates no keybag, and it is shown again each time")
     func mistyped() async {
         let world = World(state: .notSetUp)
         world.prompter.will(
@@ -62,7 +62,7 @@ struct KeybagFlowTests {
         #expect(await world.keybag.state() == .notSetUp)
     }
 
-    @Test("a keybag is not made twice")
+    @Test("a second set-up is refused")
     func twice() async {
         let world = World()
         let error = await failure { () async throws(AuthenticationError) in
@@ -72,7 +72,7 @@ struct KeybagFlowTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("cancelling set-up at any box changes nothing", arguments: 0..<3)
+    @Test("cancelling set-up at any prompt changes nothing", arguments: 0..<3)
     func cancelSetUp(_ step: Int) async {
         let world = World(state: .notSetUp)
         let deeds: [ScriptedPrompter.Deed] = [.type(Self.good), .confirm]
@@ -86,7 +86,7 @@ struct KeybagFlowTests {
         #expect(!world.journal.entries.contains("set up"))
     }
 
-    @Test("changing the passcode asks for the old one, counted")
+    @Test("changing the passcode requires the old one, and attempts are counted")
     func change() async throws {
         let world = World()
         world.prompter.will(.type("wrong"), .type(World.passcode), .type(Self.good))
@@ -96,7 +96,7 @@ struct KeybagFlowTests {
         #expect(world.prompter.boxes.map(\.input) == [.secret, .secret, .newSecret])
     }
 
-    @Test("cancelling a change leaves the old passcode", arguments: 0..<2)
+    @Test("cancelling a change keeps the old passcode", arguments: 0..<2)
     func cancelChange(_ step: Int) async {
         let world = World()
         if step == 1 { world.prompter.will(.type(World.passcode)) }
@@ -108,7 +108,7 @@ struct KeybagFlowTests {
         #expect(world.keybag.passcode == World.passcode)
     }
 
-    @Test("the recovery code opens a closed keybag with a new passcode")
+    @Test("the recovery code opens a closed keybag and sets a new passcode")
     func recover() async throws {
         let world = World(state: .locked, record: AttemptRecord(passcodeFailures: 10))
         world.prompter.will(
@@ -125,7 +125,7 @@ struct KeybagFlowTests {
         #expect(world.prompter.boxes[1].fieldLabel == "Recovery code:")
     }
 
-    @Test("three wrong codes, or none to recover, change nothing")
+    @Test("three wrong codes, or a missing keybag, change nothing")
     func recoverRefused() async {
         let world = World(state: .locked)
         world.prompter.will(.type("a"), .type("b"), .type("c"))
@@ -141,7 +141,7 @@ struct KeybagFlowTests {
         #expect(error?.code == .passcodeNotSet)
     }
 
-    @Test("cancelling the task, locking and time end a flow as such, with nothing changed")
+    @Test("cancelling, locking and timeouts end a flow with their own error and change nothing")
     func ended() async {
         let cancelled = World(state: .notSetUp)
         let task = Task {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AuthenticationEngine
 
-@Suite("The passcode's throttle")
+@Suite("The passcode throttle")
 struct PasscodeThrottleTests {
     private let start = BootTime(bootID: "one", nanoseconds: 5_000_000_000)
 
@@ -12,7 +12,7 @@ struct PasscodeThrottleTests {
     }
 
     @Test(
-        "three wrong ones cost nothing, then the delay grows",
+        "three wrong passcodes cause no delay, then the delay grows",
         arguments: [
             (0, 0), (1, 0), (2, 0), (3, 0), (4, 60), (5, 300), (6, 900), (7, 3600), (8, 10_800), (9, 28_800),
         ]
@@ -29,14 +29,14 @@ struct PasscodeThrottleTests {
         #expect(throttle.verdict(at: start.advanced(by: delay)) == .mayTry)
     }
 
-    @Test("all delays together are 12 h 21 min")
+    @Test("all delays add up to 12 h 21 min")
     func sum() {
         let sum = PasscodeThrottle.delays.values.reduce(Duration.zero) { $0 + $1 }
         let expected = Duration.seconds(12 * 3600 + 21 * 60)
         #expect(sum == expected)
     }
 
-    @Test("the tenth closes for good, and so does any larger number", arguments: [10, 11, Int.max])
+    @Test("ten or more failures close the keybag for good", arguments: [10, 11, Int.max])
     func tenth(_ failures: Int) {
         let throttle = PasscodeThrottle(record(failures))
         #expect(throttle.verdict(at: start.advanced(by: .seconds(1_000_000))) == .closed)
@@ -44,7 +44,7 @@ struct PasscodeThrottleTests {
         #expect(throttle.restarted(at: start) == nil)
     }
 
-    @Test("a restart of the machine begins the delay anew, in full")
+    @Test("a reboot restarts the whole delay")
     func restart() throws {
         let later = BootTime(bootID: "two", nanoseconds: 9_000_000_000_000_000)
         let throttle = PasscodeThrottle(record(5))
@@ -54,7 +54,7 @@ struct PasscodeThrottleTests {
         #expect(PasscodeThrottle(restarted).verdict(at: later.advanced(by: .seconds(300))) == .mayTry)
     }
 
-    @Test("a clock that goes back begins the delay anew and never shortens it")
+    @Test("a clock that goes back restarts the delay and never shortens it")
     func clockBack() throws {
         let earlier = BootTime(bootID: "one", nanoseconds: 1)
         let throttle = PasscodeThrottle(record(4))
@@ -62,16 +62,16 @@ struct PasscodeThrottleTests {
         #expect(try #require(throttle.restarted(at: earlier)).lastPasscodeFailure == earlier)
     }
 
-    @Test("nothing is saved anew while a delay runs, or without one")
+    @Test("no restart is saved while a delay runs, or without a delay")
     func noRestart() {
         #expect(PasscodeThrottle(record(4)).restarted(at: start.advanced(by: .seconds(1))) == nil)
         #expect(PasscodeThrottle(record(3)).restarted(at: start) == nil)
     }
 }
 
-@Suite("Fingers that fail")
+@Suite("Failed fingerprint attempts")
 struct BiometryAttemptsTests {
-    @Test("the fifth locks biometry out")
+    @Test("the fifth failure locks biometry out")
     func fifth() {
         var record = AttemptRecord()
         for failure in 1...5 {
@@ -82,7 +82,7 @@ struct BiometryAttemptsTests {
         #expect(BiometryAttempts(record).isLockedOut)
     }
 
-    @Test("a match clears fingers and leaves wrong passcodes alone")
+    @Test("a match clears fingerprint failures and keeps passcode failures")
     func match() {
         let now = BootTime(bootID: "one", nanoseconds: 1)
         let record = AttemptRecord(biometryFailures: 4, passcodeFailures: 3)
@@ -90,7 +90,7 @@ struct BiometryAttemptsTests {
         #expect(matched == AttemptRecord(passcodeFailures: 3, lastUse: now))
     }
 
-    @Test("nothing goes below zero, whatever the record says")
+    @Test("negative counts are treated as zero")
     func negative() {
         let record = AttemptRecord(biometryFailures: -7)
         #expect(BiometryAttempts(record).remaining == 5)
@@ -99,7 +99,7 @@ struct BiometryAttemptsTests {
     }
 }
 
-@Suite("The passcode's age")
+@Suite("The age of the last passcode entry")
 struct PasscodeAgeTests {
     private let start = BootTime(bootID: "one", nanoseconds: 0)
 
@@ -112,7 +112,7 @@ struct PasscodeAgeTests {
         return PasscodeAge(record).isDue(at: now)
     }
 
-    @Test("it is due after 48 h without use and after 72 h in any case")
+    @Test("the passcode is due after 48 h without use and after 72 h in any case")
     func limits() {
         #expect(!isDue(afterPasscode: 48 * 3600 - 1, afterUse: 48 * 3600 - 1))
         #expect(isDue(afterPasscode: 48 * 3600, afterUse: 48 * 3600))
@@ -120,7 +120,7 @@ struct PasscodeAgeTests {
         #expect(isDue(afterPasscode: 72 * 3600, afterUse: 1))
     }
 
-    @Test("it is due when it was never shown, after a restart, and when the clock went back")
+    @Test("the passcode is due if it was never entered, after a reboot, and if the clock went back")
     func never() {
         #expect(PasscodeAge(AttemptRecord()).isDue(at: start))
         let record = AttemptRecord(lastPasscodeSuccess: start.advanced(by: .seconds(5)))
@@ -129,9 +129,9 @@ struct PasscodeAgeTests {
     }
 }
 
-@Suite("The queue of prompts")
+@Suite("The prompt queue")
 struct PromptQueueTests {
-    @Test("one at a time, and a user with many does not keep another one out")
+    @Test("one prompt at a time, and a user with many requests does not keep another user out")
     func fair() {
         var queue = PromptQueue()
         #expect(queue.enter(uid: 1, waitingPerUser: 8) == .go)
@@ -145,7 +145,7 @@ struct PromptQueueTests {
         #expect(queue.enter(uid: 1, waitingPerUser: 8) == .go)
     }
 
-    @Test("who gave up waiting is passed over, and makes room")
+    @Test("a request that gave up waiting is skipped and makes room")
     func leaving() {
         var queue = PromptQueue()
         #expect(queue.enter(uid: 1, waitingPerUser: 1) == .go)
@@ -157,9 +157,9 @@ struct PromptQueueTests {
     }
 }
 
-@Suite("Pauses")
+@Suite("Delays")
 struct PauseTests {
-    @Test("a failing sensor is left alone for 1 s, doubling to 60 s, until it works")
+    @Test("a failing sensor is not used for 1 s, doubling to 60 s, until it works")
     func backoff() {
         var now = BootTime(bootID: "one", nanoseconds: 0)
         var backoff = SensorBackoff()
@@ -175,7 +175,7 @@ struct PauseTests {
         #expect(backoff.remaining(at: now) == .seconds(1))
     }
 
-    @Test("a seventh fruitless box within a minute has to wait for the first to be a minute old")
+    @Test("a seventh fruitless prompt within a minute waits until the first is a minute old")
     func rate() {
         let start = BootTime(bootID: "one", nanoseconds: 0)
         var rate = PromptRate()

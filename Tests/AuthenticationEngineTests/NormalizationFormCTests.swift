@@ -4,7 +4,7 @@ import Testing
 
 @testable import AuthenticationEngine
 
-@Suite("Passcodes in one form, however they are typed")
+@Suite("Normalisation of passcodes (NFC)")
 struct NormalizationFormCTests {
     private static func normalized(_ text: String) -> String {
         NormalizationFormC.of(SecretBytes(copying: Array(text.utf8))).withOctets { octets in
@@ -15,7 +15,7 @@ struct NormalizationFormCTests {
     private static func expected(_ text: String) -> [Unicode.Scalar] { Array(text._nfc) }
 
     @Test(
-        "pieces together are what the whole is",
+        "normalising piece by piece equals normalising the whole text",
         arguments: [
             "plain ASCII", "Zürich im Käse", "Zu\u{308}rich im Ka\u{308}se",
             "a\u{323}\u{307}\u{302}b\u{307}\u{323}",
@@ -30,8 +30,8 @@ struct NormalizationFormCTests {
         #expect(Array(Self.normalized(text).unicodeScalars) == Self.expected(text))
     }
 
-    // A cut before one of these would leave apart what belongs together.
-    @Test("whatever is not the first of a composed character joins with what stands before it")
+    // A cut before one of these would separate what composes.
+    @Test("every scalar after the first of a decomposition joins with what precedes it")
     func joining() {
         var seen = 0
         for value in UInt32(0x80)...0x10FFFF {
@@ -43,11 +43,11 @@ struct NormalizationFormCTests {
                 Issue.record("U+\(String(part.value, radix: 16)) of U+\(String(value, radix: 16))")
             }
         }
-        // All Hangul syllables among them.
+        // This includes all Hangul syllables.
         #expect(seen > 11_172)
     }
 
-    @Test("bytes that are no UTF-8 are as they were typed")
+    @Test("bytes that are not UTF-8 are kept unchanged")
     func garbage() {
         let octets: [UInt8] = [0x61, 0xCC, 0x88, 0x62, 0xFF, 0xFE, 0x63]
         let result = NormalizationFormC.of(SecretBytes(copying: octets))

@@ -4,9 +4,9 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Passcodes are counted", .timeLimit(.minutes(20)))
+@Suite("Passcode attempts and their limits", .timeLimit(.minutes(20)))
 struct PasscodeLimitsTests {
-    @Test("ten different wrong ones close the keybag, and the right one no longer opens it")
+    @Test("ten different wrong passcodes close the keybag, and the right one no longer opens it")
     func tenClose() async {
         let world = World(state: .locked)
         var engine = world.engine
@@ -33,7 +33,7 @@ struct PasscodeLimitsTests {
         #expect(await world.keybag.state() == .locked)
     }
 
-    @Test("the count is saved before the passcode is tried, and the right one clears it")
+    @Test("the count is saved before the passcode is tried, and the right passcode clears it")
     func countFirst() async {
         let world = World(state: .locked)
         world.prompter.will(.type("wrong"), .type(World.passcode))
@@ -45,7 +45,7 @@ struct PasscodeLimitsTests {
         #expect(world.prompter.boxes[1].error == "Wrong passcode. 9 tries left before the keychain closes.")
     }
 
-    @Test("killing the daemon while it tries gives no free try")
+    @Test("killing the daemon during a try gives no free attempt")
     func killed() async {
         let world = World(state: .locked)
         world.keybag.hold()
@@ -58,21 +58,21 @@ struct PasscodeLimitsTests {
         #expect(await task.value.code == .userCancel)
     }
 
-    @Test("the same wrong passcode in one evaluation is neither tried nor counted again")
+    @Test("the same wrong passcode is neither tried nor counted again in one evaluation")
     func sameAgain() async {
         let world = World(state: .locked)
         world.prompter.will(.type("wrong"), .type("wrong"), .type("wrong\n"), .cancel)
         #expect(await world.start(.deviceOwner).value.code == .userCancel)
         #expect(world.attempts.record.passcodeFailures == 1)
         #expect(world.journal.entries.count { $0 == "open" } == 1)
-        // Another evaluation knows nothing of it.
+        // Another evaluation does not remember it.
         world.prompter.will(.type("wrong"), .cancel)
         _ = await world.start(.deviceOwner).value
         #expect(world.attempts.record.passcodeFailures == 2)
     }
 
     @Test(
-        "what cannot be a passcode is not tried",
+        "an unusable passcode is not tried",
         arguments: ["", "\n", "a\0b", String(repeating: "x", count: 1025)]
     )
     func unusable(_ text: String) async {
@@ -83,7 +83,7 @@ struct PasscodeLimitsTests {
         #expect(!world.journal.entries.contains("open"))
     }
 
-    @Test("during a delay nothing is tried, not even the right one, and nothing is counted")
+    @Test("during a delay no passcode is tried or counted, not even the right one")
     func duringDelay() async {
         let clock = StandingClock().now()
         let record = AttemptRecord(
@@ -104,7 +104,7 @@ struct PasscodeLimitsTests {
         #expect(world.prompter.boxes.count == 3)
     }
 
-    @Test("a delay leaves the finger")
+    @Test("a passcode delay does not affect fingerprints")
     func delayLeavesFinger() async {
         let now = StandingClock().now()
         let record = AttemptRecord(
@@ -120,7 +120,7 @@ struct PasscodeLimitsTests {
         #expect(world.attempts.record.passcodeFailures == 5)
     }
 
-    @Test("restarting the machine restarts the delay, durably")
+    @Test("a reboot restarts the delay durably")
     func restart() async {
         let now = StandingClock().now()
         let world = World(
@@ -137,7 +137,7 @@ struct PasscodeLimitsTests {
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
     }
 
-    @Test("a keybag that cannot be read leaves the attempt counted")
+    @Test("an attempt at an unreadable keybag stays counted")
     func damaged() async {
         let world = World(state: .locked)
         world.keybag.fail(KeychainError(.decode, cause: .damaged))
@@ -147,7 +147,7 @@ struct PasscodeLimitsTests {
         #expect(world.attempts.record.passcodeFailures == 1)
     }
 
-    @Test("the passcode is due after 48 h unused and after 72 h")
+    @Test("the passcode is due after 48 h without use and after 72 h")
     func due() async {
         let world = World()
         world.clock.advance(by: .seconds(48 * 3600))

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("A new passcode")
+@Suite("The strength of a new passcode")
 struct PasscodeStrengthTests {
     private func judge(
         _ text: String,
@@ -17,7 +17,7 @@ struct PasscodeStrengthTests {
     }
 
     @Test(
-        "is taken when it is long and made of nothing known",
+        "a long passcode without known parts is accepted",
         arguments: [
             "orbit hazel trumpet velvet quarry", "Tr0mb-Ku7!zLq9", "plankwigmure", "x7Kd02mQzb4r",
             "gülümseyen çaydanlık", "紙飛行機が空を飛んで行った", "winter coffee dragon castle guitar",
@@ -27,13 +27,13 @@ struct PasscodeStrengthTests {
         #expect(judge(text) == .acceptable)
     }
 
-    @Test("is refused when it is short", arguments: ["a", "Tr0mb-Ku7!z", "qwerty", "ÄÖÜäöü"])
+    @Test("a short passcode is refused", arguments: ["a", "Tr0mb-Ku7!z", "qwerty", "ÄÖÜäöü"])
     func short(_ text: String) {
         #expect(judge(text) == .refused(.tooShort(minimum: 12)))
     }
 
     @Test(
-        "is refused when it is made of what everybody takes",
+        "a passcode of common words is refused",
         arguments: [
             "password1234", "P@ssw0rd2024!", "iloveyoubaby", "letmeinletmein1", "Dragon-Monkey-99",
             "correcthorse1".replacing("correct", with: "master"), "sunshine2019!!", "m1chaelj0rdan",
@@ -46,7 +46,7 @@ struct PasscodeStrengthTests {
     }
 
     @Test(
-        "is refused when it is a pattern",
+        "a pattern is refused",
         arguments: [
             "aaaaaaaaaaaa", "abcdefghijkl", "qwertyuiopas", "1q2w3e4r5t6y", "zxcvbnm,./zx",
             "Xk#Xk#Xk#Xk#Xk#",
@@ -58,14 +58,14 @@ struct PasscodeStrengthTests {
     }
 
     @Test(
-        "is refused when it is digits alone",
+        "a passcode of digits alone is refused",
         arguments: ["839201746650", "8392 0174 6650", "1987-04-12 1990"]
     )
     func digits(_ text: String) {
         #expect(judge(text) == .refused(.digitsOnly))
     }
 
-    @Test("may be digits where hardware limits the guesses, but not the usual ones")
+    @Test("digits are accepted where hardware limits guessing, except common sequences")
     func limited() {
         #expect(judge("839207", limited: true) == .acceptable)
         #expect(judge("8392", limited: true) == .refused(.tooShort(minimum: 6)))
@@ -75,13 +75,13 @@ struct PasscodeStrengthTests {
         #expect(judge("password", limited: true) == .refused(.common))
     }
 
-    @Test("is refused when it is the user's name with trimmings")
+    @Test("the user name with decorations is refused")
     func userName() {
         #expect(judge("wigmurette!!2024", userName: "Wigmurette") == .refused(.common))
         #expect(judge("wigmurette!!2024") == .acceptable)
     }
 
-    @Test("is never cut: too long, NUL, control characters and bad UTF-8 are refused")
+    @Test("too long passcodes, NUL, control characters and invalid UTF-8 are refused, never truncated")
     func unusable() {
         #expect(judge(String(repeating: "wigmur pla", count: 100_000)) == .refused(.tooLong))
         #expect(judge("plank\0wigmure") == .refused(.unusableCharacter))
@@ -90,7 +90,7 @@ struct PasscodeStrengthTests {
         #expect(PasscodeStrength(isGuessingLimited: false).judge(broken.span) == .refused(.unusableCharacter))
     }
 
-    @Test("composed and decomposed forms are one passcode")
+    @Test("composed and decomposed forms are the same passcode")
     func normalisation() {
         let composed = "caf\u{E9} plankwigmur"
         let decomposed = "cafe\u{301} plankwigmur"
@@ -108,7 +108,7 @@ struct PasscodeStrengthTests {
         #expect(kept == broken)
     }
 
-    @Test("no listed word is good enough by itself, twice, or with a year and a mark")
+    @Test("no listed word is accepted alone, doubled, or with digits and punctuation")
     func list() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Scripts/passcode-words/own.txt")
@@ -126,7 +126,7 @@ struct PasscodeStrengthTests {
     }
 
     @Test(
-        "is refused when it is a phrase that everybody knows, however it is written",
+        "a well-known phrase is refused, however it is written",
         arguments: [
             "correct horse battery staple", "CorrectHorseBatteryStaple", "correct-horse-battery-staple!",
             "c0rrect h0rse b@ttery st4ple", "to be or not to be, that is the question",
@@ -138,13 +138,13 @@ struct PasscodeStrengthTests {
     )
     func phrases(_ text: String) {
         #expect(judge(text) != .acceptable)
-        // With two marks more it lasts for ten guesses.
+        // With two punctuation marks more it withstands ten guesses.
         if text.allSatisfy({ $0.isLetter || $0 == " " }) {
             #expect(judge(text, limited: true) != .acceptable)
         }
     }
 
-    @Test("what leads the lists of leaked passwords is refused, with hardware too")
+    @Test("the most common leaked passwords are refused, also with hardware")
     func leaked() {
         for text in [
             "trustno1", "letmein", "monkey", "dragon", "football1", "iloveyou", "p@ssw0rd",
@@ -154,7 +154,7 @@ struct PasscodeStrengthTests {
         }
     }
 
-    @Test("five unrelated words, and sixteen random letters nearly always, are good enough")
+    @Test("five unrelated words are accepted, and sixteen random letters nearly always")
     func random() {
         var generator = SplitMix64(seed: 15)
         let words = """
@@ -173,15 +173,15 @@ struct PasscodeStrengthTests {
         #expect(refused <= 5)
     }
 
-    @Test("twelve random letters, or four words drawn from a list, are refused once in a thousand at most")
+    @Test("twelve random letters and four random words are refused at most once in a thousand")
     func refusedByChance() async throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/Programs/touchstone/Generate/WordList.swift")
         let words = try String(contentsOf: source, encoding: .utf8).components(separatedBy: "\"\"\"")[1]
             .split { $0.isWhitespace }.map(String.init)
         #expect(words.count == 7776)
-        // 10,000 strings and 10,000 phrases take minutes without optimisation: on a thread of their own, since the
-        // other tests need the pool's threads.
+        // 10,000 strings and 10,000 phrases take minutes without optimisation: on their own thread, because
+        // the other tests need the pool's threads.
         let count = CaseSize.of(40, full: 10_000)
         let judging = BlockingCall {
             var generator = SplitMix64(seed: 27)
@@ -199,7 +199,7 @@ struct PasscodeStrengthTests {
         }
     }
 
-    @Test("what is drawn as touchstone generate draws it, of all kinds of characters, is never refused")
+    @Test("passcodes drawn as touchstone generate draws them, of all character kinds, are accepted")
     func generated() {
         var generator = SplitMix64(seed: 24)
         let characters = (0x21...0x7E).map { Character(Unicode.Scalar(UInt8($0))) }
@@ -209,7 +209,7 @@ struct PasscodeStrengthTests {
         }
     }
 
-    @Test("the rule is one sentence with its reason, and the judge of a box says what the engine says")
+    @Test("the rule is one sentence with its reason, and the prompt's judge agrees with the engine")
     func judgement() {
         for limited in [false, true] {
             let rules = PasscodeStrength(isGuessingLimited: limited)
@@ -224,7 +224,7 @@ struct PasscodeStrengthTests {
         }
     }
 
-    @Test("every refusal has a sentence for the person")
+    @Test("every refusal has a sentence for the user")
     func sentences() {
         let reasons: [PasscodeStrength.Reason] = [
             .tooShort(minimum: 12), .tooLong, .unusableCharacter, .digitsOnly, .common, .pattern,
@@ -233,7 +233,7 @@ struct PasscodeStrengthTests {
     }
 }
 
-@Suite("A recovery code as typed")
+@Suite("Recovery codes as typed")
 struct RecoveryCodeTextTests {
     private func canonical(_ text: String) -> String {
         RecoveryCodeText.canonical(SecretBytes(copying: Array(text.utf8)))
@@ -241,7 +241,7 @@ struct RecoveryCodeTextTests {
     }
 
     @Test(
-        "is brought into one form",
+        "a typed recovery code is brought into canonical form",
         arguments: [
             ("0123-4567", "0123-4567"), ("01234567", "0123-4567"), ("olI3 45-67\n", "0113-4567"),
             (" a b c d e ", "ABCD-E"), ("", ""), ("----", ""), ("ab!?", "AB!?"),

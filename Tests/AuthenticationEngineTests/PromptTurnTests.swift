@@ -4,9 +4,9 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Boxes", .timeLimit(.minutes(20)))
+@Suite("Prompts", .timeLimit(.minutes(20)))
 struct PromptTurnTests {
-    @Test("a touch counts only once the box was visible for 500 ms")
+    @Test("a touch counts only after the prompt was visible for 500 ms")
     func settling() async {
         let world = World(settlingTime: .milliseconds(500))
         let task = world.start(.biometrics)
@@ -21,7 +21,7 @@ struct PromptTurnTests {
         #expect(await task.value.factors == [.biometry])
     }
 
-    @Test("a second request waits for the first, whose box is the only one")
+    @Test("a second request waits until the first prompt is gone")
     func queue() async {
         let world = World()
         let first = world.start(world.evaluation(.biometrics, World.request(World.caller(1))))
@@ -37,7 +37,7 @@ struct PromptTurnTests {
         #expect(world.prompter.mostVisible == 1)
     }
 
-    @Test("of a thousand requests one is shown, eight wait, the rest ends; three refusals end it")
+    @Test("of a thousand requests one is shown and eight wait; three cancellations silence the program")
     func storm() async {
         let world = World()
         let first = world.start(.biometrics)
@@ -53,7 +53,7 @@ struct PromptTurnTests {
             for await result in group {
                 if result.error?.cause == .tooManyPrompts { refused += 1 }
                 if refused == 992 {
-                    // Eight are left, and the person has had enough of this program.
+                    // Eight are left, and the user cancels.
                     world.prompter.will(.cancel, .cancel, .cancel)
                     refused += 1
                 }
@@ -65,7 +65,7 @@ struct PromptTurnTests {
         #expect(world.prompter.boxes.count == 3)
     }
 
-    @Test("another user is not kept waiting by one who has many requests")
+    @Test("a user with many requests does not keep another user waiting")
     func users() async {
         let world = World()
         let mine = World.request(World.caller(1, uid: 1))
@@ -84,7 +84,7 @@ struct PromptTurnTests {
         #expect(await second.value.factors == [.biometry])
     }
 
-    @Test("who gives up waiting is never shown")
+    @Test("a request that gives up waiting is never shown")
     func givingUp() async {
         let world = World()
         let first = world.start(.biometrics)
@@ -98,7 +98,7 @@ struct PromptTurnTests {
         #expect(world.prompter.boxes.count == 1)
     }
 
-    @Test("six fruitless boxes a minute are enough, and cost no passcode try")
+    @Test("a seventh fruitless prompt within a minute is refused and costs no passcode attempt")
     func rate() async {
         let world = World(state: .locked)
         for _ in 1...6 {
@@ -116,14 +116,14 @@ struct PromptTurnTests {
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
     }
 
-    @Test("three cancelled boxes running silence a program for a minute, and no other")
+    @Test("three cancelled prompts in a row silence only that program, for a minute")
     func silence() async {
         let world = World(state: .locked)
         for _ in 1...3 {
             world.prompter.will(.cancel)
             #expect(await world.start(.deviceOwner).value.code == .userCancel)
         }
-        // Another process of the same program is the same caller.
+        // Another process of the same program counts as the same caller.
         let again = await world.start(world.evaluation(.deviceOwner, World.request(World.caller(101)))).value
         #expect(again.code == .systemCancel)
         #expect(again.error?.cause == .callerSilenced)
@@ -138,7 +138,7 @@ struct PromptTurnTests {
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
     }
 
-    @Test("a success between two cancelled boxes begins the count anew")
+    @Test("a success between cancelled prompts resets the count")
     func notSilenced() async {
         let world = World(state: .locked)
         for _ in 1...3 {
@@ -149,7 +149,7 @@ struct PromptTurnTests {
         }
     }
 
-    @Test("with nowhere to show it there is no box and no weaker way")
+    @Test("if no prompt can be shown, the evaluation fails and no weaker check is used")
     func notInteractive() async {
         for code in [PromptError.Code.notInteractive, .prompterMissing] {
             let world = World()
@@ -161,7 +161,7 @@ struct PromptTurnTests {
         }
     }
 
-    @Test("a request that allows no box gets none")
+    @Test("a request that allows no interaction gets no prompt")
     func interactionNotAllowed() async {
         let world = World()
         let request = World.request(interactionAllowed: false)
@@ -170,8 +170,8 @@ struct PromptTurnTests {
     }
 }
 
-/// Requests that wait for one unlock.
-@Suite("Equal waits are one prompt", .timeLimit(.minutes(20)))
+/// Requests that share one unlock prompt.
+@Suite("Joined unlock requests", .timeLimit(.minutes(20)))
 struct JoinedUnlockTests {
     private typealias Unlocking = Task<Result<Set<AuthenticationFactor>?, AuthenticationError>, Never>
 
@@ -190,7 +190,7 @@ struct JoinedUnlockTests {
         while await world.engine.joinedCount(of: 1000) < count { await Task.yield() }
     }
 
-    @Test("of 64 programs that unlock at once one asks, and all go on")
+    @Test("of 64 programs that unlock at once one prompts, and all proceed")
     func all() async throws {
         let world = World(state: .locked)
         let tasks = (1...64).map { unlock(world, Int32($0)) }
@@ -199,7 +199,7 @@ struct JoinedUnlockTests {
         world.prompter.will(.type("wrong"), .type(World.passcode))
         var proofs = 0
         for task in tasks where try await task.value.get() != nil { proofs += 1 }
-        // Who asked has the proof; the passcode was typed for its call alone.
+        // Only the prompting request gets the proof: the passcode was entered for that call alone.
         #expect(proofs == 1)
         #expect(world.prompter.boxes.count == 2)
         #expect(world.prompter.boxes.last?.othersWaiting == 63)
@@ -209,7 +209,7 @@ struct JoinedUnlockTests {
         #expect(try await unlock(world, 1).value.get() == [.passcode])
     }
 
-    @Test("a person who cancels has cancelled all; so has one who closes the keybag")
+    @Test("cancelling or closing the keybag ends all joined requests")
     func cancelled() async {
         let world = World(state: .locked)
         let tasks = (1...5).map { unlock(world, Int32($0)) }
@@ -220,7 +220,7 @@ struct JoinedUnlockTests {
         #expect(world.prompter.boxes.count == 1)
     }
 
-    @Test("when the one that asks is killed, or its box breaks, the next one asks")
+    @Test("if the prompting request is killed or its prompt fails, the next one prompts")
     func left() async throws {
         let world = World(state: .locked)
         let first = unlock(world, 1, terminal: "/dev/pts/1")
@@ -238,7 +238,7 @@ struct JoinedUnlockTests {
         #expect(results.count { $0.failure?.code == .notInteractive } == 1)
     }
 
-    @Test("one that joined and gives up leaves the others alone")
+    @Test("a joined request that gives up does not affect the others")
     func givingUp() async throws {
         let world = World(state: .locked)
         let first = unlock(world, 1)
@@ -251,7 +251,7 @@ struct JoinedUnlockTests {
         #expect(try await first.value.get() == [.passcode])
     }
 
-    @Test("another user has a prompt of its own, and evaluations are never joined")
+    @Test("another user gets a separate prompt, and evaluations are never joined")
     func separate() async throws {
         let world = World(state: .locked)
         let mine = unlock(world, 1)
@@ -264,7 +264,7 @@ struct JoinedUnlockTests {
         #expect(world.prompter.boxes.count == 2)
     }
 
-    @Test("who waits on another terminal is told, until the wait is over")
+    @Test("a request waiting for a prompt on another terminal is told so until the wait ends")
     func told() async throws {
         let world = World(state: .locked)
         let first = unlock(world, 1, terminal: "/dev/pts/1")

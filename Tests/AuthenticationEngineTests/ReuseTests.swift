@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Using a finger again", .timeLimit(.minutes(20)))
+@Suite("Reuse of a fingerprint", .timeLimit(.minutes(20)))
 struct ReuseTests {
     private func touched(_ world: World, _ target: Evaluation.Target = .policy(.biometrics)) async {
         let task = world.start(world.evaluation(target))
@@ -12,14 +12,14 @@ struct ReuseTests {
         #expect(await task.value.factors == [.biometry])
     }
 
-    /// Whether an evaluation succeeds without a box.
+    /// Whether an evaluation succeeds without a prompt.
     private func isReused(
         _ world: World,
         _ target: Evaluation.Target = .policy(.biometrics),
         within window: Duration,
         _ caller: Caller = World.caller()
     ) async -> Bool {
-        // No box is allowed, so only a reuse can succeed.
+        // No prompt is allowed, so only a reuse can succeed.
         let request = World.request(caller, interactionAllowed: false)
         return await world.start(world.evaluation(target, reuse: window, request)).value.factors == [
             .biometry
@@ -27,7 +27,7 @@ struct ReuseTests {
     }
 
     @Test(
-        "the window is what the app asked for, at most 300 s",
+        "the reuse window is what the app requested, at most 300 s",
         arguments: [(0, 0), (10, 10), (300, 300), (10_000, 300), (-5, 0)]
     )
     func window(_ asked: Int, _ granted: Int) async {
@@ -41,7 +41,7 @@ struct ReuseTests {
         #expect(await !isReused(world, within: .seconds(asked)))
     }
 
-    @Test("reusing a finger does not make it younger")
+    @Test("a reuse does not extend the window")
     func noRenewal() async throws {
         let world = World()
         await touched(world)
@@ -54,7 +54,7 @@ struct ReuseTests {
         #expect(await !isReused(world, within: .seconds(300)))
     }
 
-    @Test("a clock that goes back, or a restart, does not extend the window")
+    @Test("a clock that goes back, or a reboot, does not extend the window")
     func clockBack() async {
         let world = World()
         await touched(world)
@@ -64,7 +64,7 @@ struct ReuseTests {
         #expect(await !isReused(world, within: .seconds(300)))
     }
 
-    @Test("another process, or a later one of the same number, reuses nothing")
+    @Test("another process, also a later one with the same number, cannot reuse a fingerprint")
     func otherProcess() async {
         let world = World()
         await touched(world)
@@ -89,7 +89,7 @@ struct ReuseTests {
         #expect(await !isReused(world, within: .seconds(300), unknown))
     }
 
-    @Test("a finger shown for less is not reused for more, nor for another operation")
+    @Test("a fingerprint is not reused for a stricter access control or another operation")
     func stricter() async throws {
         let world = World()
         let mild = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -111,7 +111,7 @@ struct ReuseTests {
         #expect(await !isReused(world, .policy(.deviceOwner), within: .seconds(300)))
     }
 
-    @Test("locking, sleep and other fingers end it")
+    @Test("a lock, a suspend and an enrolment change end the reuse")
     func endings() async {
         let locked = World()
         await touched(locked)

@@ -4,8 +4,8 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-/// A touch alone counts only where the passcode was typed since the start.
-@Suite("Channels that were seen", .timeLimit(.minutes(20)))
+/// A fingerprint alone is accepted only on a channel where the passcode was entered since the daemon's start.
+@Suite("Prompt channels on which the passcode was entered", .timeLimit(.minutes(20)))
 struct SeenChannelTests {
     private func evaluation(
         _ world: World,
@@ -15,7 +15,7 @@ struct SeenChannelTests {
         world.evaluation(policy, World.request(terminal: terminal))
     }
 
-    @Test("of a hundred boxes on terminals that nobody sees, none gets a touch")
+    @Test("of a hundred prompts on terminals without a passcode entry, none accepts a touch")
     func hidden() async {
         let world = World { $0.unsuccessfulPrompts = 1000 }
         for number in 1...100 {
@@ -35,7 +35,7 @@ struct SeenChannelTests {
         #expect(world.attempts.record.biometryFailures == 0)
     }
 
-    @Test("the passcode makes its own terminal seen, and no other one")
+    @Test("entering the passcode enables fingerprints on that terminal only")
     func typed() async {
         let world = World(seen: [])
         let first = world.start(evaluation(world, .deviceOwner, at: "/dev/pts/1"))
@@ -52,7 +52,7 @@ struct SeenChannelTests {
         #expect(await other.value.factors == [.passcode])
     }
 
-    @Test("a policy for fingers asks for the passcode first, and then for the finger, in one evaluation")
+    @Test("a biometrics policy requires the passcode first and then the fingerprint, in one evaluation")
     func fingersAlone() async {
         let world = World(seen: [])
         let first = world.start(evaluation(world, .biometrics, at: "/dev/pts/1"))
@@ -66,7 +66,7 @@ struct SeenChannelTests {
         #expect(world.prompter.boxes.map(\.input) == [.secret, .touch, .touch])
     }
 
-    @Test("a wrong passcode, and one that was cancelled, leave a terminal unseen")
+    @Test("a wrong or cancelled passcode does not enable fingerprints on a terminal")
     func notOpened() async {
         let world = World(seen: [])
         world.prompter.will(.type("wrong"), .cancel)
@@ -78,7 +78,7 @@ struct SeenChannelTests {
         #expect(await again.value.code == .userCancel)
     }
 
-    @Test("an engine that starts anew has seen none; a lock changes nothing about what was seen")
+    @Test("a restarted engine remembers no channel, and a lock forgets none")
     func restarted() async {
         let world = World(seen: [])
         world.prompter.will(.type(World.passcode))
@@ -97,7 +97,7 @@ struct SeenChannelTests {
         #expect(await task.value.code == .userCancel)
     }
 
-    @Test("set-up, a new passcode and recovery are typed somewhere too")
+    @Test("entering a passcode at set-up, passcode change and recovery enables the terminal too")
     func flows() async throws {
         let world = World(state: .notSetUp, seen: [])
         let passcode = "marble lantern orchid tundra velvet"
@@ -113,7 +113,7 @@ struct SeenChannelTests {
         #expect(await !world.engine.seen.contains(PromptChannel("/dev/pts/4")))
     }
 
-    @Test("a channel that cannot be told takes passcodes, and a touch only right after one")
+    @Test("on an unknown channel the passcode is required each time, and a touch only right after it")
     func unknown() async {
         let world = World()
         for number in [0, 2] {
@@ -125,7 +125,7 @@ struct SeenChannelTests {
         }
     }
 
-    @Test("so many channels are remembered, and the one typed on last the longest")
+    @Test("the number of remembered channels is limited, and the least recently used one is dropped")
     func bound() {
         var seen = SeenChannels()
         for number in 1...SeenChannels.mostChannels { seen.note(PromptChannel("\(number)")) }

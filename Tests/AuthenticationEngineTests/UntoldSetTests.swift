@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("A set that nobody can tell from another one now", .timeLimit(.minutes(20)))
+@Suite("An enrolled set whose templates are not reported now", .timeLimit(.minutes(20)))
 struct UntoldSetTests {
     private static func seen(
         _ fingers: [String] = ["left-index-finger"],
@@ -31,7 +31,7 @@ struct UntoldSetTests {
         return world
     }
 
-    @Test("is good for what any finger opens, and refuses before a box what is bound to it")
+    @Test("other biometric items open, and what is bound to the set is refused without a prompt")
     func demands() async throws {
         let world = await world()
         let bound = try control(.biometryCurrentSet)
@@ -50,7 +50,7 @@ struct UntoldSetTests {
         #expect(await world.engine.status().binding == .untold)
         await #expect(throws: KeychainError(.authFailed)) { try await world.engine.observeCurrentSet() }
         #expect(world.audit.count(.enrolmentChanged) == 0)
-        // Told again, and the same.
+        // Reported again and unchanged.
         world.reader.enrol(.success(Self.seen(["left-index-finger"], .digest([1]))))
         let again = world.start(world.evaluation(.accessControl(bound, .useItem)))
         await world.reader.touch(.match)
@@ -59,7 +59,7 @@ struct UntoldSetTests {
         #expect(world.audit.count(.enrolmentChanged) == 0)
     }
 
-    @Test("leaves what takes the passcode as well to the passcode, and says why")
+    @Test("an item with a passcode alternative gets a passcode prompt that says why")
     func either() async throws {
         let world = await world()
         let either = try control([.biometryCurrentSet, .or, .devicePasscode])
@@ -71,7 +71,7 @@ struct UntoldSetTests {
     }
 
     @Test(
-        "asks for the passcode before a finger that may be a new one, once, and tells of no change",
+        "a possibly changed enrolment requires the passcode once, and no change is audited",
         arguments: [
             seen(["left-index-finger", "left-thumb"]), seen(["left-thumb"]), seen(completions: 1),
         ]
@@ -88,7 +88,7 @@ struct UntoldSetTests {
         await world.reader.touch(.match)
         #expect(await finger.value.factors == [.biometry])
         #expect(world.audit.count(.enrolmentChanged) == 0)
-        // The change itself is found out, and told, once it can be.
+        // The change is detected and audited once the templates are reported.
         world.reader.enrol(
             .success(Self.seen(enrolment.fingers, .digest([2]), completions: enrolment.completions))
         )
@@ -96,7 +96,7 @@ struct UntoldSetTests {
         #expect(world.audit.count(.enrolmentChanged) == 1)
     }
 
-    @Test("without a finger it is known to be empty")
+    @Test("a set without fingers is known to be empty")
     func empty() async {
         let world = await world(Self.seen([]))
         #expect(await world.start(.biometrics).value.code == .biometryNotEnrolled)

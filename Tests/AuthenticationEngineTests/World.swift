@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-/// An engine among scripted peers.
+/// An engine with scripted peers.
 final class World: Sendable {
     let journal = Journal()
     let clock = StandingClock()
@@ -18,7 +18,7 @@ final class World: Sendable {
 
     static let passcode = "correct horse battery"
 
-    // Nothing has to settle, and the passcode was typed on the terminal, unless a test is about that.
+    // No settling time, and the passcode was entered on the terminal, unless a test says otherwise.
     init(
         state: KeybagState = .unlocked,
         record: AttemptRecord? = nil,
@@ -41,7 +41,7 @@ final class World: Sendable {
         engine = Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration, seen)
     }
 
-    /// Another engine over the same peers, as after the daemon was killed and started again.
+    /// Another engine with the same peers, as after the daemon was killed and restarted.
     func restartedEngine() -> AuthenticationEngine {
         Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration, [])
     }
@@ -114,7 +114,7 @@ final class World: Sendable {
         )
     }
 
-    /// Starts an evaluation; its end is a value.
+    /// Starts an evaluation; the task's value is its result.
     func start(
         _ evaluation: Evaluation,
         on engine: AuthenticationEngine? = nil
@@ -145,7 +145,7 @@ extension Result where Success == AuthenticationProof, Failure == Authentication
     var code: AuthenticationError.Code? { error?.code }
 }
 
-/// Keeps the counts in memory and says when each was saved.
+/// Keeps the counts in memory and records each save in the journal.
 final class MemoryAttemptStore: AttemptStore {
     private struct State {
         var record: AttemptRecord
@@ -179,7 +179,7 @@ final class MemoryAttemptStore: AttemptStore {
     }
 }
 
-/// Keeps what was audited.
+/// Records audit events.
 final class AuditRecorder: AuditLog {
     private let events = Guarded<[AuditEvent]>([])
 
@@ -192,7 +192,7 @@ final class AuditRecorder: AuditLog {
     }
 }
 
-/// A keybag of one passcode and no cryptography: what the engine talks to, not what it protects.
+/// A keybag with one passcode and without cryptography.
 final class ScriptedKeybag: KeybagKeeper {
     private struct State {
         var state: KeybagState
@@ -218,7 +218,7 @@ final class ScriptedKeybag: KeybagKeeper {
     }
 
     var passcode: String { inner.withLock { $0.passcode } }
-    /// The set that it knows.
+    /// The enrolled set that the keybag knows.
     var enrolled: Enrolment? { inner.withLock { $0.known } }
     func become(_ state: KeybagState) { inner.withLock { $0.state = state } }
     func fail(_ error: KeychainError?) { inner.withLock { $0.failure = error } }
@@ -348,7 +348,7 @@ final class ScriptedKeybag: KeybagKeeper {
 
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool {
         let text = Self.text(recoveryCode)
-        // As the real one: a code is seven groups of four.
+        // As in the real keybag, a code has seven groups of four.
         guard text.count == 34 else { throw KeychainError(.param, cause: .mistypedRecoveryCode) }
         return inner.withLock { $0.code == text }
     }

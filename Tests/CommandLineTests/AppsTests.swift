@@ -5,7 +5,7 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// Programs that move: copies of `touchstone`, each an app of its own to the daemon, since they have other paths.
+/// Apps that move: copies of `touchstone`, each a separate app to the daemon because its path differs.
 @Suite(
     "touchstone apps",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
@@ -15,13 +15,13 @@ struct AppsTests {
 
     init() async throws { keychain = try await RealKeychain.ready() }
 
-    /// An app at a path in the home's directory.
+    /// Creates an app at a path in the home directory.
     private func app(_ path: String) async throws -> String {
         let file = keychain.home.path + "/" + path
         let directory = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        // Not by this process: a program that another test starts at that moment inherits the descriptor that writes,
-        // and a file that is open for writing is not executed (ETXTBSY).
+        // Copied by a child process: a program that another test starts at this moment would inherit the
+        // descriptor open for writing, and a file open for writing cannot be executed (ETXTBSY).
         let copy = try await ChildProcess.start("/bin/cp", [Programs.touchstone, file])
         #expect(try await copy.waitUntilEnd() == 0)
         return file
@@ -38,9 +38,7 @@ struct AppsTests {
         return try await run.run()
     }
 
-    @Test(
-        "an app that was moved is told which program keeps what it looks for, and has it after a move with the passcode"
-    )
+    @Test("a moved app is told which program has its item, and gets it after a move with the passcode")
     func moved() async throws {
         let (old, new) = (try await app("app-1.0/bin/app"), try await app("app-1.1/bin/app"))
         #expect(try await run(old, "set", "token", "--require", "none", input: "first").status == 0)
@@ -49,7 +47,7 @@ struct AppsTests {
         #expect(lost.status == 3)
         #expect(lost.errors.contains("\(old) keeps one of that name"))
         #expect(lost.errors.contains("touchstone apps move"))
-        // Only what is there by that very name.
+        // Only an item of exactly that name is reported.
         let other = try await run(new, "get", "toke")
         #expect(other.status == 3)
         #expect(!other.errors.contains(old))
@@ -76,7 +74,7 @@ struct AppsTests {
         #expect(try await keychain.run("doctor").text.contains("2 items, all authentic"))
     }
 
-    @Test("is refused with the name where both have one, for all or none; and without the passcode")
+    @Test("a move is refused as a whole on a name conflict, and without the passcode")
     func refused() async throws {
         let (old, new) = (try await app("old/app"), try await app("new/app"))
         for name in ["one", "two"] {
@@ -98,7 +96,7 @@ struct AppsTests {
         #expect(try await keychain.run("apps", "move", old, keychain.home.path + "/none").status == 64)
     }
 
-    @Test("is no other program's business")
+    @Test("other programs may neither list nor move apps")
     func foreign() async throws {
         let (old, new) = (try await app("old/app"), try await app("new/app"))
         #expect(try await run(old, "set", "one", "--require", "none", input: "1").status == 0)
@@ -110,7 +108,7 @@ struct AppsTests {
         #expect(try await run(old, "get", "one").text == "1")
     }
 
-    @Test("tells programs whose file is gone, and finds them after the daemon started anew")
+    @Test("apps whose file is missing are listed, also after a daemon restart")
     func gone() async throws {
         let (old, new) = (try await app("old/app"), try await app("new/app"))
         #expect(try await run(old, "set", "one", "--require", "none", input: "1").status == 0)
@@ -133,7 +131,7 @@ struct AppsTests {
         #expect(try await run(new, "get", "one").text == "1")
     }
 
-    @Test("a program with a group of its own keeps its items in every version's directory")
+    @Test("a program with its own access group keeps its items across version directories")
     func ownGroup() async throws {
         let old = try await app("app-1.0/bin/app")
         #expect(try await run(old, "set", "early", "--require", "none", input: "0").status == 0)

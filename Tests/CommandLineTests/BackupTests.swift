@@ -6,11 +6,11 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "touchstone backup, and doctor's advice",
+    "touchstone backup, and doctor on settings",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct BackupTests {
-    @Test("what was saved comes back on a machine without a keychain")
+    @Test("a backup restores on a machine without a keychain")
     func backup() async throws {
         let old = try await RealKeychain.ready()
         #expect(try await old.run("set", "mail", "--require", "none", input: "kept").status == 0)
@@ -28,7 +28,7 @@ struct BackupTests {
         #expect(try await old.run("backup", "--restore", file).status == 10, "a keychain is there")
     }
 
-    @Test("doctor asks the daemon what it thinks of its settings")
+    @Test("doctor reports the daemon's errors in the settings file")
     func settings() async throws {
         let keychain = try RealKeychain()
         let file = keychain.home.layout.configurationFile

@@ -2,7 +2,7 @@ import Foundation
 import ScriptedDaemon
 import TouchstoneTesting
 
-/// An HTTP server on the loopback interface, by python3's library, which lets nobody in without a user's name and password.
+/// An HTTP server on the loopback interface, using python3's library, that requires basic authentication.
 struct BasicAuthServer: Sendable {
     static let python = "/usr/bin/python3"
 
@@ -11,7 +11,7 @@ struct BasicAuthServer: Sendable {
     private let home: TemporaryHome
     private let server: StartedCommand
 
-    /// `serve`, the body of a handler's method, answers whoever was let in; `root` is the directory.
+    /// `serve` is the body of a handler method that answers authenticated requests; `root` is the directory.
     private static func script(_ serve: String) -> String {
         #"""
         import base64, http.server, os, subprocess, sys
@@ -42,7 +42,7 @@ struct BasicAuthServer: Sendable {
                 """#
     }
 
-    /// Starts it; `home` is its directory.
+    /// Starts the server; `home` is its directory.
     init(in home: TemporaryHome, user: String, password: String, serve: String) async throws {
         self.home = home
         var run = CommandRun("-c", Self.script(serve), home.path, user, password, home: home)
@@ -55,7 +55,7 @@ struct BasicAuthServer: Sendable {
         address = "127.0.0.1:\(port)"
     }
 
-    /// What was shown with each request so far: `none`, `wrong` or `right`.
+    /// The credentials of each request so far: `none`, `wrong` or `right`.
     func requests() -> [String] {
         let text = (try? String(contentsOfFile: home.path + "/requests", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)

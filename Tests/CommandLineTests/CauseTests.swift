@@ -3,12 +3,12 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("A cause")
+@Suite("Messages for error causes")
 struct CauseTests {
-    @Test("that is known has a text of its own and says what to do", arguments: KnownCause.allCases)
+    @Test("a known cause has its own message and a hint", arguments: KnownCause.allCases)
     func known(cause: KnownCause) async throws {
         let lines = try await Self.lines(DriverCause(cause, detail: "why"))
-        // What the error says without a cause, and with one that nobody knows.
+        // The message without a cause, and with an unknown cause.
         let plain = try await Self.lines(DriverCause(domain: "nobody", code: "knows"))
         #expect(lines.first?.hasPrefix("error: ") == true, "\(lines)")
         #expect(lines.first != plain.first)
@@ -16,13 +16,14 @@ struct CauseTests {
         #expect(lines.contains { $0.hasPrefix("hint: ") }, "\(lines)")
     }
 
-    @Test("that nobody knows is told as it came")
+    @Test("an unknown cause is printed with its domain and code")
     func unknown() async throws {
         let lines = try await Self.lines(DriverCause(domain: "nobody", code: "knows"))
         #expect(lines.first?.contains("nobody: knows") == true, "\(lines)")
     }
 
-    /// What `touchstone get` says of it; the remedy is one that the error brings, as the daemon's do.
+    /// The lines that `touchstone get` prints for `cause`; the error brings a remedy, as the daemon's errors
+    /// do.
     private static func lines(_ cause: DriverCause) async throws -> [Substring] {
         let home = try TemporaryHome()
         let error = AuthenticationError(.systemCancel, cause: cause, remedy: .wait(seconds: 60))

@@ -15,7 +15,7 @@ struct ClipboardTests {
         "/usr/bin/Xvfb", "/usr/bin/xclip", "/usr/bin/xsel", "/usr/bin/weston", "/usr/bin/wl-copy",
     ].allSatisfy(Programs.isBuilt)
 
-    /// A desktop with a clipboard, and the program through which it is reached.
+    /// A desktop with a clipboard, and the program that accesses it.
     enum Desktop: CaseIterable {
         case xclip, xsel, wayland
 
@@ -27,7 +27,7 @@ struct ClipboardTests {
             }
         }
 
-        /// What reads the clipboard, and what copies standard input to it.
+        /// The command that reads the clipboard, and the one that copies standard input to it.
         var paste: [String] {
             self == .wayland
                 ? ["/usr/bin/wl-paste", "--no-newline"]
@@ -38,17 +38,18 @@ struct ClipboardTests {
         }
     }
 
-    /// A desktop that runs, until it is let go.
+    /// A running desktop; it ends when released.
     private struct Running {
         let home: TemporaryHome
         let desktop: Desktop
         let environment: [String: String]
         private let servers: [StartedCommand]
 
-        /// Starts the servers: of X, and for Wayland a compositor on it, which has a keyboard then.
+        /// Starts the servers: X, and for Wayland a compositor on X, which then has a keyboard.
         init(_ desktop: Desktop, _ home: TemporaryHome) async throws {
             (self.home, self.desktop) = (home, desktop)
-            // Xvfb chooses a display that is free and writes its number to standard output, which the shell leaves it.
+            // Xvfb chooses a free display and writes its number to standard output, which the shell
+            // redirects.
             let number = home.path + "/display"
             var server = CommandRun(
                 "-c",
@@ -62,7 +63,7 @@ struct ClipboardTests {
                 return text.hasSuffix("\n") ? ":" + text.dropLast() : nil
             }
             if desktop == .wayland {
-                // The socket's directory has to be short, and its owner's alone.
+                // The socket's directory must have a short path and mode 0700.
                 let directory = home.path + "/w"
                 try FileManager.default.createDirectory(
                     atPath: directory,
@@ -89,7 +90,7 @@ struct ClipboardTests {
             self.servers = servers
         }
 
-        /// What the clipboard holds; empty where it holds nothing, which wl-paste calls a failure.
+        /// The clipboard's content; empty if there is none, which wl-paste reports as a failure.
         func held() async throws -> String {
             let paste = desktop.paste
             var run = CommandRun(arguments: Array(paste.dropFirst()), home: home)
@@ -108,10 +109,11 @@ struct ClipboardTests {
             }
         }
 
-        /// Copies a text as somebody else does.
+        /// Copies a text as another program would.
         func copy(_ text: String) async throws {
             let copy = desktop.copy
-            // The program stays behind to serve it, and must not keep what is read here open.
+            // The program stays in the background to serve the clipboard and must not keep the pipes open
+            // that are read here.
             var run = CommandRun("-c", "exec \"$@\" > /dev/null 2>&1", "sh", home: home)
             run.arguments += copy
             run.program = "/bin/sh"
@@ -121,7 +123,7 @@ struct ClipboardTests {
             try await wait(toHold: text)
         }
 
-        /// Copies the secret by the command.
+        /// Copies the secret with `touchstone get --clip`.
         func copySecret(seconds: Int) async throws {
             let bin = home.path + "/bin"
             try? FileManager.default.removeItem(atPath: bin)
@@ -133,7 +135,7 @@ struct ClipboardTests {
                 )
             }
             var run = CommandRun("get", "mail", "-c", "--clear-after", String(seconds), home: home)
-            // xsel writes a log to the home directory, and ends without one; wl-copy runs cat(1) and rm(1).
+            // xsel writes a log to the home directory and exits without one; wl-copy runs cat(1) and rm(1).
             let path = desktop == .wayland ? "\(bin):/usr/bin:/bin" : bin
             run.environment = environment.merging(["PATH": path, "HOME": home.path]) { $1 }
             let copied = try await run.run()
@@ -142,7 +144,7 @@ struct ClipboardTests {
             #expect(copied.errors == "Copied to the clipboard; it is cleared in \(seconds) s.\n")
         }
 
-        /// The processes that wait to clear the clipboard.
+        /// The processes waiting to clear the clipboard.
         var keepers: Int {
             let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
             return processes.count { process in
@@ -155,7 +157,7 @@ struct ClipboardTests {
     }
 
     @Test(
-        "holds a secret for as long as was said, and is cleared then",
+        "the clipboard holds the secret for the given time and is then cleared",
         .enabled(if: isPossible, "Xvfb, xclip, xsel, weston and wl-clipboard are not all there"),
         arguments: Desktop.allCases
     )
@@ -171,7 +173,7 @@ struct ClipboardTests {
                 running.keepers == 0 ? true : nil
             }
             try await running.wait(toHold: "")
-            // On a busy machine the time may be over before anybody looks.
+            // On a busy machine the time may be over before the clipboard is read.
             guard isInTime else { continue }
             #expect(held == "s3cret\n")
             #expect(keepers == 1)
@@ -182,7 +184,7 @@ struct ClipboardTests {
     }
 
     @Test(
-        "is left alone where somebody else put something there since",
+        "a clipboard whose content was replaced is not cleared",
         .enabled(if: isPossible, "Xvfb, xclip, xsel, weston and wl-clipboard are not all there"),
         arguments: Desktop.allCases
     )
@@ -197,7 +199,7 @@ struct ClipboardTests {
             try await Deadline.wait(for: "the end of who clears it", atMost: .seconds(120)) {
                 running.keepers == 0 ? true : nil
             }
-            // Of two who do it at once the later wins; on a busy machine there is more time in between.
+            // Of two simultaneous copies the later wins; a busy machine gets more time in between.
             guard copied - start < .seconds(seconds) else { continue }
             #expect(try await running.held() == "somebody's own")
             return withExtendedLifetime((running, keychain)) {}
@@ -206,7 +208,7 @@ struct ClipboardTests {
         withExtendedLifetime((running, keychain)) {}
     }
 
-    @Test("without a display or a program for it is refused with what to do, before anybody is asked")
+    @Test("a missing display or clipboard program is refused with a hint, before any request")
     func refusals() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [0x78])])
         var run = CommandRun("get", "mail", "--clip", home: home)

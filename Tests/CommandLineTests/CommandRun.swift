@@ -5,24 +5,24 @@ import ScriptedDaemon
 import Synchronization
 import TouchstoneTesting
 
-/// How a run of `touchstone` ended.
+/// The result of a `touchstone` run.
 struct CommandResult: Sendable {
-    /// The exit status; nil when a signal ended it.
+    /// The exit status; nil if a signal ended the process.
     let status: Int32?
     /// The signal that ended it.
     let signal: Int32?
-    /// What it wrote to standard output, where that is no terminal.
+    /// Standard output, if it is not a terminal.
     let output: [UInt8]
-    /// What it wrote to standard error.
+    /// Standard error.
     let errors: String
 
     /// Standard output as text.
     var text: String { String(decoding: output, as: UTF8.self) }
 }
 
-/// A run of `touchstone`, in a session of its own, with nothing of ours but what is given here.
+/// A run of `touchstone` in its own session, which inherits only what is given here.
 struct CommandRun: Sendable {
-    /// Where standard input comes from.
+    /// The source of standard input.
     enum Input: Sendable {
         case nothing
         case octets([UInt8])
@@ -31,10 +31,10 @@ struct CommandRun: Sendable {
 
     var arguments: [String]
     var home: TemporaryHome
-    /// Its controlling terminal; nil for none.
+    /// The controlling terminal; nil for none.
     var terminal: PseudoTerminal?
     var input = Input.nothing
-    /// Whether standard output and error are the terminal too.
+    /// Whether standard output and error are connected to the terminal too.
     var drawsOnTerminal = false
     var environment: [String: String] = [:]
     var program = Programs.touchstone
@@ -49,14 +49,15 @@ struct CommandRun: Sendable {
         self.home = home
     }
 
-    /// Runs it to its end.
+    /// Runs the command to its end.
     func run() async throws -> CommandResult { try await start().result() }
 
-    /// Starts it.
+    /// Starts the command.
     func start() throws -> StartedCommand {
         var command = [program] + arguments
         if let terminal {
-            // The leader of a session gets the first terminal it opens as its controlling one; a shell opens it so.
+            // A session leader gets the first terminal it opens as its controlling terminal; a shell opens
+            // it.
             command = ["/bin/sh", "-c", "exec 9<>\"$0\" 9>&- && exec \"$@\"", terminal.name] + command
         }
         var variables = [
@@ -87,7 +88,7 @@ struct CommandRun: Sendable {
     }
 }
 
-/// A run that may not have ended; killed with its owner.
+/// A command that may still be running; killed at deinit.
 final class StartedCommand: Sendable {
     let processID: Int32
     private let outcome: Task<CommandResult, Never>
@@ -106,7 +107,8 @@ final class StartedCommand: Sendable {
         let started = DispatchSemaphore(value: 0)
         let running = RunningProcess()
         let (stream, end) = AsyncStream.makeStream(of: CommandResult.self)
-        // The program is killed when the thread that started it ends: that thread waits for it.
+        // PR_SET_PDEATHSIG kills the program when the thread that started it ends, so that thread waits for
+        // it.
         Thread.detachNewThread {
             var argv: [UnsafeMutablePointer<CChar>?] = unsafe command.map { unsafe strdup($0) } + [nil]
             let variables = environment.map { "\($0.key)=\($0.value)" }
@@ -141,7 +143,7 @@ final class StartedCommand: Sendable {
 
     deinit { running.kill() }
 
-    /// Waits for its end.
+    /// Waits for the end.
     func result() async -> CommandResult { await outcome.value }
 
     private static func contents(_ file: CInt) -> [UInt8] {
@@ -154,16 +156,16 @@ final class StartedCommand: Sendable {
     }
 }
 
-/// A child process; its number is somebody else's once it was reaped.
+/// A child process; its number may be reused after it is reaped.
 private final class RunningProcess: Sendable {
     private let state = Mutex<(number: pid_t, isReaped: Bool)>((-1, true))
 
-    /// Its number, also once it was reaped; nil where it was not started.
+    /// The process number, also after it was reaped; nil if it was not started.
     var number: pid_t? { state.withLock { $0.number > 0 ? $0.number : nil } }
 
     func start(_ number: pid_t) { state.withLock { $0 = (number, number <= 0) } }
 
-    /// Waits for its end, and gives what waitpid(2) says.
+    /// Waits for the end and returns waitpid(2)'s status.
     func reap() -> CInt {
         guard let number else { return 0 }
         var information = siginfo_t()

@@ -10,7 +10,7 @@ import TouchstoneTesting
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct CredentialTests {
-    /// A keychain, and a directory with the links under which the programs are known.
+    /// A keychain, and a directory with links under the helpers' names.
     private struct Place {
         let keychain: RealKeychain
         let bin: String
@@ -63,7 +63,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("give git what it approved, by user and path, and forget what it rejected")
+    @Test("git gets approved passwords by user and path, and rejected ones are forgotten")
     func git() async throws {
         let place = try await Place()
         let site = "protocol=https\nhost=git.example:8443\n"
@@ -75,7 +75,7 @@ struct CredentialTests {
         #expect(try await place.git("fill", site).text.contains("username=bob\npassword=two\n"))
         let list = try await place.keychain.run("list").text
         #expect(list.contains("git:https://alice@git.example:8443\tnone\t"))
-        // Another password is not the one that was refused.
+        // A rejected password that differs from the stored one does not delete it.
         #expect(try await place.git("reject", site + "username=bob\npassword=other\n").status == 0)
         #expect(try await place.git("fill", site + "username=bob\n").text.contains("password=two\n"))
         #expect(try await place.git("reject", site + "username=bob\npassword=two\n").status == 0)
@@ -83,7 +83,7 @@ struct CredentialTests {
         #expect(try await place.git("fill", site + "username=alice\n").status == 0)
     }
 
-    @Test("keep expiry and refresh token, tell paths apart, and ignore what they do not know")
+    @Test("expiry and refresh token are kept, paths are distinguished, and unknown attributes are ignored")
     func attributes() async throws {
         let place = try await Place()
         let site = "protocol=https\nhost=h\npath=a/b.git\nusername=u\n"
@@ -106,7 +106,7 @@ struct CredentialTests {
         #expect(try await place.helper("get", "nonsense\n").status == 1)
     }
 
-    @Test("take the requirement that was chosen, and end git's command when the prompt is cancelled")
+    @Test("the configured requirement is applied, and a cancelled prompt ends git's command")
     func cancelled() async throws {
         let place = try await Place()
         let site = "protocol=https\nhost=h\n"
@@ -129,7 +129,7 @@ struct CredentialTests {
         #expect(fill.status == 128)
         #expect(fill.errors.contains("told us to quit"))
         #expect(try await place.keychain.run("show", "git:https://u@h").status == 0)
-        // git's own configuration, for one place.
+        // git's own configuration, for one URL.
         let config = place.keychain.home.path + "/.gitconfig"
         try "[touchstone \"https://two\"]\n  require = either\n".write(
             toFile: config,
@@ -142,7 +142,7 @@ struct CredentialTests {
         #expect(try await place.keychain.run("list").text.contains("git:https://u@two\teither"))
     }
 
-    @Test("never say of a locked keychain that nothing is there")
+    @Test("a locked keychain is not reported as an unknown credential")
     func locked() async throws {
         let place = try await Place()
         #expect(
@@ -161,7 +161,7 @@ struct CredentialTests {
         #expect(!docker.text.contains("not found"))
     }
 
-    @Test("give docker its logins, in its words")
+    @Test("docker's credential protocol stores, gets, lists and erases logins")
     func docker() async throws {
         let place = try await Place()
         let url = "https://index.docker.io/v1/"

@@ -22,28 +22,28 @@ struct DeleteTests {
         return await started.result().status
     }
 
-    @Test("asks, and deletes for yes")
+    @Test("delete asks for confirmation and deletes on yes")
     func yes() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [1])])
         #expect(try await delete(answering: .text("y"), .enter, with: keychain) == 0)
         #expect(keychain.methods.last == .deleteItems)
     }
 
-    @Test("deletes nothing for anything else", arguments: ["", "n", "no", "yep", "Y e s"])
+    @Test("any other answer deletes nothing", arguments: ["", "n", "no", "yep", "Y e s"])
     func no(answer: String) async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [1])])
         #expect(try await delete(answering: .text(answer), .enter, with: keychain) == 4)
         #expect(!keychain.methods.contains(.deleteItems))
     }
 
-    @Test("deletes nothing at the end of input")
+    @Test("the end of input deletes nothing")
     func endOfInput() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [1])])
         #expect(try await delete(answering: .endOfFile, with: keychain) == 4)
         #expect(!keychain.methods.contains(.deleteItems))
     }
 
-    @Test("without a terminal deletes only with --yes")
+    @Test("without a terminal delete requires --yes")
     func noTerminal() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [1])])
         let refused = try await CommandRun("delete", "mail", home: home).run()
@@ -54,7 +54,7 @@ struct DeleteTests {
         #expect(keychain.methods == [.deleteItems])
     }
 
-    @Test("of a secret that is not there says so")
+    @Test("deleting a missing secret is reported")
     func missing() async throws {
         let keychain = try ScriptedKeychain(home)
         let result = try await CommandRun("delete", "mail", "--yes", home: home).run()

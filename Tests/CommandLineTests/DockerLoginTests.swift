@@ -3,9 +3,10 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// docker's own client, with this program as its credential helper, against a registry that demands a password.
+/// docker's own client, with `touchstone` as its credential helper, against a registry that requires a
+/// password.
 ///
-/// The client needs no daemon for it: it logs in by itself where none answers.
+/// The client needs no docker daemon: it logs in by itself if none answers.
 @Suite(
     "docker login and logout",
     .enabled(
@@ -14,7 +15,7 @@ import TouchstoneTesting
     )
 )
 struct DockerLoginTests {
-    /// A keychain with docker's configuration beside it.
+    /// A keychain with a docker configuration beside it.
     private struct Person {
         let keychain: RealKeychain
         let registry: Registry
@@ -54,7 +55,7 @@ struct DockerLoginTests {
         }
     }
 
-    @Test("a login is kept in the keychain, given to the next one, gone after the logout")
+    @Test("a login is stored in the keychain, used by the next login, and removed by the logout")
     func login() async throws {
         let person = try await Person()
         let address = person.registry.address
@@ -75,7 +76,7 @@ struct DockerLoginTests {
         let login = Data("\(Registry.user):\(Registry.password)".utf8).base64EncodedString()
         #expect(!configuration.contains(login))
 
-        // Some versions leave what follows to the daemon.
+        // Some versions leave the rest to the daemon.
         let existing = "Authenticating with existing credentials..."
         #expect(try await person.docker("login", address).text.contains(existing))
 
@@ -86,7 +87,7 @@ struct DockerLoginTests {
         #expect(later.status != 0 && !later.text.contains(existing), "\(later)")
     }
 
-    @Test("a password that the registry refuses is not kept")
+    @Test("a password that the registry rejects is not stored")
     func refused() async throws {
         let person = try await Person()
         let result = try await person.docker(
@@ -103,16 +104,16 @@ struct DockerLoginTests {
     }
 }
 
-/// A registry on the loopback interface, as far as a login goes: it lets nobody in without a user's name and password.
+/// A registry on the loopback interface that implements only the login, with basic authentication.
 private struct Registry: Sendable {
     static let user = "alice"
     static let password = "p=1 \"ü:x"
-    /// docker's client; Debian's package `docker.io` has it, and a daemon beside it that is not needed.
+    /// docker's client; in Debian's package `docker.io`, together with a daemon that is not needed.
     static let client = ProcessInfo.processInfo.environment["TOUCHSTONE_DOCKER"] ?? "/usr/bin/docker"
 
     static let isPossible = [client, BasicAuthServer.python].allSatisfy(Programs.isBuilt)
 
-    /// `127.0.0.1:PORT`, which docker talks to without TLS.
+    /// `127.0.0.1:PORT`; docker uses no TLS there.
     let address: String
     private let server: BasicAuthServer
 
@@ -131,6 +132,6 @@ private struct Registry: Sendable {
         address = server.address
     }
 
-    /// What was shown with each request so far: `none`, `wrong` or `right`.
+    /// The credentials of each request so far: `none`, `wrong` or `right`.
     func requests() -> [String] { server.requests() }
 }

@@ -5,10 +5,10 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// Every sentence of `touchstone doctor` about what a daemon reports, and the lines that they are written in.
+/// Every message of `touchstone doctor` about a daemon's report, and its line format.
 @Suite("touchstone doctor")
 struct DoctorTests {
-    /// What a daemon reports, and what is said of it.
+    /// A daemon's report, and the lines expected for it.
     struct Case: Sendable, CustomTestStringConvertible {
         let lines: [String]
         let status: StatusReply
@@ -58,7 +58,7 @@ struct DoctorTests {
         )
     }
 
-    /// Neither a machine without a TPM nor one without a sensor has anything to put right.
+    /// A missing TPM or sensor is no fault.
     private static let facts: [Case] = [
         Case("ok    daemon: version 1.2, process 4711"),
         Case("ok    device key: softwareUser: There is no TPM here."),
@@ -197,19 +197,19 @@ struct DoctorTests {
         }
     }
 
-    @Test("says each fact, fault and way out in its own sentence", arguments: facts + warnings + failures)
+    @Test("each fact, fault and remedy has its own message", arguments: facts + warnings + failures)
     func sentences(told: Case) async throws {
         let home = try TemporaryHome()
         let daemon = try daemon(home, told)
         let result = try await CommandRun("doctor", home: home).run()
         for line in told.lines { #expect(result.text.contains(line), "\(result.text)") }
-        // Of the part that is meant here; what the machine of the test lacks is another's.
+        // Only the part under test; the test machine may lack others.
         let part = told.lines[0].dropFirst(6).prefix { $0 != ":" }
         let verdict = told.lines[0].prefix(4)
         let said = result.text.split(separator: "\n").filter { $0.dropFirst(6).hasPrefix("\(part): ") }
         #expect(said.count == 1 && said[0].hasPrefix(verdict), "\(said)")
         if told.exit > 0 { #expect(result.status == told.exit, "\(result)") }
-        // Where nobody reads it on a terminal, nothing is broken into lines.
+        // Lines are not wrapped if the output is not a terminal.
         let isRule = told.lines.contains { $0.contains("polkit.addRule") }
         #expect(isRule || !result.text.contains("\n          "), "\(result.text)")
         let json = try await CommandRun("doctor", "--json", home: home).run()
@@ -223,7 +223,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "keeps to the width of its terminal, whatever it says, and loses no word",
+        "output is wrapped to the terminal's width without losing a word",
         arguments: [60, 80, 120]
     )
     func width(columns: Int) async throws {
@@ -250,7 +250,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "names the package manager that is there, or the package where none is known",
+        "the hint names the installed package manager, or the package if none is known",
         .enabled(if: geteuid() == 0 && Programs.isBuilt("/usr/bin/unshare"), "needs root")
     )
     func packageManager() async throws {
@@ -275,7 +275,7 @@ struct DoctorTests {
         _ = daemon
     }
 
-    @Test("warns of a limit of locked memory that large secrets do not fit in")
+    @Test("a locked-memory limit too small for large secrets is a warning")
     func lockedMemory() async throws {
         let home = try TemporaryHome()
         let daemon = try daemon(home, Case())
@@ -291,7 +291,7 @@ struct DoctorTests {
         _ = daemon
     }
 
-    @Test("finds a configuration that others can change, and a directory that is none")
+    @Test("doctor finds a configuration that others can change, and a path that is not a directory")
     func files() async throws {
         let home = try TemporaryHome()
         let daemon = try daemon(home, Case())

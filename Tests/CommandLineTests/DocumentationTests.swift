@@ -3,7 +3,7 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("What is shipped beside touchstone")
+@Suite("Files shipped with touchstone")
 struct DocumentationTests {
     private let home: TemporaryHome
 
@@ -14,7 +14,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "are completions that this version generates",
+        "the shipped completions are those that this version generates",
         arguments: [
             ("bash", "touchstone.bash"), ("zsh", "_touchstone"), ("fish", "touchstone.fish"),
         ]
@@ -26,7 +26,7 @@ struct DocumentationTests {
         #expect(isCurrent, "touchstone --generate-completion-script \(shell) > share/completions/\(file)")
     }
 
-    @Test("is a manual page that has every command and every option")
+    @Test("the manual page documents every command and option")
     func manual() async throws {
         let page = try shared("man/touchstone.1")
         let main = try await CommandRun("--help", home: home).run().text
@@ -50,7 +50,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "are manual pages that man(1) shows without a warning",
+        "man(1) renders the manual pages without a warning",
         .enabled(if: Programs.isBuilt("/usr/bin/man"), "man is not installed"),
         arguments: ["touchstone.1", "touchstoned.8"]
     )

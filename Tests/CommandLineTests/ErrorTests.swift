@@ -2,13 +2,13 @@ import KeychainModel
 import ScriptedDaemon
 import Testing
 
-@Suite("An error of the keychain")
+@Suite("Errors of the keychain")
 struct ErrorTests {
     private let home: TemporaryHome
 
     init() throws { home = try TemporaryHome() }
 
-    /// An error, the exit status it has, and words that stand in the lines about it.
+    /// An error, its exit status, and words expected in its message.
     struct Case: Sendable, CustomTestStringConvertible {
         let error: KeychainError
         let status: Int32
@@ -109,7 +109,7 @@ struct ErrorTests {
     ]
 
     @Test(
-        "has one exit status, one error line, and a hint where something can be done",
+        "each error has one exit status, one error line, and a hint if there is a remedy",
         arguments: Self.cases
     )
     func mapping(expected: Case) async throws {
@@ -131,7 +131,7 @@ struct ErrorTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("cannot draw on the terminal with what the daemon says")
+    @Test("control characters in the daemon's text are not written to the terminal")
     func harmless() async throws {
         let error = KeychainError(
             .io,

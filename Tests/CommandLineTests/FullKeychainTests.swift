@@ -3,7 +3,7 @@ import ScriptedDaemon
 import Testing
 
 @Suite(
-    "touchstone with a keychain that is full",
+    "touchstone with a full keychain",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct FullKeychainTests {
@@ -13,7 +13,7 @@ struct FullKeychainTests {
 
         """
 
-    @Test("set says so and stores nothing; --replace works, and delete makes room")
+    @Test("set reports a full keychain and stores nothing; --replace works, and delete makes room")
     func set() async throws {
         let keychain = try await RealKeychain.ready(settings: ["test.most-items = 2"])
         for name in ["one", "two"] {
@@ -30,7 +30,7 @@ struct FullKeychainTests {
         #expect(try await keychain.run("set", "three", "--require", "none", input: "three").status == 0)
     }
 
-    @Test("a backup with more is refused whole, and comes back where there is room")
+    @Test("a backup with too many items is refused as a whole, and restores where there is room")
     func restore() async throws {
         let old = try await RealKeychain.ready()
         for name in ["one", "two", "three"] {

@@ -12,7 +12,7 @@ struct GetTests {
 
     init() throws { home = try TemporaryHome() }
 
-    @Test("writes the bytes as they were stored, and nothing else")
+    @Test("get writes exactly the stored bytes")
     func exact() async throws {
         let octets: [UInt8] = [0, 0xFF, 0x0A, 0x0A, 0x1B]
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: octets)])
@@ -23,7 +23,7 @@ struct GetTests {
         #expect(keychain.released == ["mail"])
     }
 
-    @Test("writes a secret of the greatest size")
+    @Test("get writes a secret of the maximum size")
     func large() async throws {
         let octets = [UInt8](repeating: 0x61, count: 900_000)
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: octets)])
@@ -32,7 +32,7 @@ struct GetTests {
         _ = keychain
     }
 
-    @Test("fails where standard output is closed or full", arguments: [">&-", "<&- >&-", ">/dev/full"])
+    @Test("get fails if standard output is closed or full", arguments: [">&-", "<&- >&-", ">/dev/full"])
     func closedOutput(redirection: String) async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
         for arguments in ["get mail", "get mail --show", "list", "--help"] {
@@ -46,7 +46,7 @@ struct GetTests {
         _ = keychain
     }
 
-    @Test("needs no standard input and no standard error")
+    @Test("get works with standard input and standard error closed")
     func closedOthers() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
         var run = CommandRun("-c", "exec \"$0\" get mail <&- 2>&-", Programs.touchstone, home: home)
@@ -57,7 +57,9 @@ struct GetTests {
         _ = keychain
     }
 
-    @Test("offers no passcode where a finger alone opens, and is not stopped by a key while it waits")
+    @Test(
+        "get offers no passcode for a fingerprint-only secret, and ignores SIGTSTP while it waits"
+    )
     func waiting() async throws {
         let terminal = try PseudoTerminal()
         let title = Mutex<String?>(nil)
@@ -81,7 +83,7 @@ struct GetTests {
         _ = daemon
     }
 
-    @Test("refuses a terminal before anybody is asked")
+    @Test("get refuses to write to a terminal before any request")
     func terminal() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
         let terminal = try PseudoTerminal()
@@ -95,7 +97,7 @@ struct GetTests {
         #expect(keychain.methods.isEmpty)
     }
 
-    @Test("shows a secret on a terminal with --show, and ends the line")
+    @Test("--show writes the secret to a terminal with a line end")
     func show() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("tr0ub4dor".utf8))])
         let terminal = try PseudoTerminal()
@@ -108,7 +110,7 @@ struct GetTests {
         _ = keychain
     }
 
-    @Test("tells the daemon which terminal it was started from")
+    @Test("the daemon is told the terminal from which the command was started")
     func origin() async throws {
         let terminal = try PseudoTerminal()
         let place = Mutex<PromptOrigin?>(nil)

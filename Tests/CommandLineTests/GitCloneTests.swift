@@ -3,7 +3,7 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// git itself, with this program as its credential helper, against a server that demands a password.
+/// git itself, with `touchstone` as its credential helper, against a server that requires a password.
 @Suite(
     "git clone, fetch and push",
     .enabled(
@@ -30,7 +30,7 @@ struct GitCloneTests {
             )
         }
 
-        /// Runs git; a program answers for the person where git asks, with `typed`.
+        /// Runs git; an askpass program answers with `typed`.
         func git(
             _ arguments: String...,
             input: String = "",
@@ -78,14 +78,14 @@ struct GitCloneTests {
             try? String(contentsOfFile: keychain.home.path + "/\(name)/file", encoding: .utf8)
         }
 
-        /// How often git had to ask.
+        /// The number of times git called the askpass program.
         var questions: Int {
             let text = (try? String(contentsOfFile: keychain.home.path + "/asked", encoding: .utf8)) ?? ""
             return text.split(separator: "\n").count
         }
     }
 
-    @Test("work with what was approved once, typed or stored, and nobody is asked again")
+    @Test("approved credentials, typed or stored, are reused without asking again")
     func approved() async throws {
         let person = try await Person()
         let typed = (GitServer.user, GitServer.password)
@@ -110,7 +110,7 @@ struct GitCloneTests {
         #expect(!person.server.requests().contains("wrong"))
     }
 
-    @Test("forget what the server refused, and take what is typed then")
+    @Test("credentials that the server rejects are forgotten, and newly typed ones are used")
     func refused() async throws {
         let person = try await Person()
         let host = person.server.address.replacing("http://", with: "")
@@ -119,16 +119,14 @@ struct GitCloneTests {
         let failed = try await person.clone("failed")
         #expect(failed.status == 128, "\(failed)")
         #expect(person.server.requests().contains("wrong"))
-        // git rejects what the server refused: it is gone.
+        // git rejects the credentials that the server refused, so they are removed.
         #expect(try await !person.keychain.run("list").text.contains("git:"))
         let right = try await person.clone("right", typed: (GitServer.user, GitServer.password))
         #expect(right.status == 0, "\(right)")
         #expect(try await person.clone("again").status == 0)
     }
 
-    @Test(
-        "stop at once where the prompt for it is cancelled: git asks for no password, and nothing is forgotten"
-    )
+    @Test("a cancelled prompt ends git's command: git asks for no password, and nothing is forgotten")
     func cancelled() async throws {
         let person = try await Person()
         let host = person.server.address.replacing("http://", with: "")

@@ -2,9 +2,9 @@ import Foundation
 import ScriptedDaemon
 import TouchstoneTesting
 
-/// A server of git repositories on the loopback interface, which lets nobody in without a user's name and password.
+/// A git server on the loopback interface that requires basic authentication.
 ///
-/// Git is spoken by git-http-backend(1), of which this is the CGI server.
+/// Runs git-http-backend(1) as a CGI program.
 struct GitServer: Sendable {
     static let user = "alice"
     static let password = "p=1 ü:x"
@@ -16,7 +16,7 @@ struct GitServer: Sendable {
     let address: String
     private let server: BasicAuthServer
 
-    /// The CGI of git-http-backend(1).
+    /// The CGI handler for git-http-backend(1).
     private static let serve = #"""
         path, _, query = self.path.partition("?")
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -41,7 +41,7 @@ struct GitServer: Sendable {
         self.wfile.write(content)
         """#
 
-    /// Makes a repository, `project.git`, with one commit of one file, and serves it.
+    /// Creates a repository, `project.git`, with one commit of one file, and serves it.
     init() async throws {
         let home = try TemporaryHome()
         var make = CommandRun("-ec", home: home)
@@ -66,6 +66,6 @@ struct GitServer: Sendable {
         address = "http://\(server.address)"
     }
 
-    /// What was shown with each request so far: `none`, `wrong` or `right`.
+    /// The credentials of each request so far: `none`, `wrong` or `right`.
     func requests() -> [String] { server.requests() }
 }

@@ -3,7 +3,7 @@ import KeychainModel
 import ScriptedDaemon
 import Testing
 
-@Suite("A hint")
+@Suite("Hints")
 struct HintTests {
     private static let commands: [[String]] = [
         ["get", "mail"], ["delete", "mail", "--yes"], ["rm", "mail", "--yes"], ["list"], ["ls"],
@@ -16,7 +16,8 @@ struct HintTests {
         ["migrate", "--export", "file"],
     ]
 
-    /// Every fault of hardware, disk and keybag, as the daemon tells it; the system's cancellation is around most.
+    /// Every fault of hardware, disk and keybag as the daemon reports it; most are wrapped in a system
+    /// cancellation.
     private static let faults: [KeychainError] = {
         let causes: [(DriverCause, Remedy?)] = [
             (.otherHardware, .recover), (.missingHardware, .check), (.silentHardware, .check),
@@ -39,7 +40,7 @@ struct HintTests {
             }
     }()
 
-    /// A command's name and its other one.
+    /// A command's name and its alias.
     private static func names(of command: [String]) -> [String] {
         let pairs = [
             ["delete", "rm"], ["list", "ls"], ["set", "add"], ["copy", "cp"], ["rename", "mv"],
@@ -47,7 +48,7 @@ struct HintTests {
         return pairs.first { $0.contains(command[0]) } ?? [command[0]]
     }
 
-    @Test("never names the command that gave it", arguments: commands)
+    @Test("a hint never suggests the command that printed it", arguments: commands)
     func elsewhere(command: [String]) async throws {
         for fault in Self.faults {
             let home = try TemporaryHome()

@@ -16,7 +16,7 @@ struct ListTests {
         "note": .init(octets: [3], flags: []), "web": .init(octets: [4]),
     ]
 
-    @Test("writes lines with tabs, by name, and releases nothing")
+    @Test("list writes tab-separated lines sorted by name, and reads no secret")
     func lines() async throws {
         let keychain = try ScriptedKeychain(home, Self.secrets)
         let result = try await CommandRun("list", home: home).run()
@@ -29,7 +29,7 @@ struct ListTests {
         #expect(keychain.released.isEmpty)
     }
 
-    @Test("draws a table on a terminal")
+    @Test("list draws a table on a terminal")
     func table() async throws {
         let keychain = try ScriptedKeychain(home, Self.secrets)
         let terminal = try PseudoTerminal()
@@ -42,7 +42,7 @@ struct ListTests {
         _ = keychain
     }
 
-    @Test("shows control characters in names that other programs stored")
+    @Test("control characters in names stored by other programs are escaped")
     func controlCharacters() async throws {
         let keychain = try ScriptedKeychain(home, ["a\u{1B}[2J\tb\n": .init(octets: [1])])
         let result = try await CommandRun("list", home: home).run()
@@ -51,7 +51,7 @@ struct ListTests {
         _ = keychain
     }
 
-    @Test("writes JSON that a parser takes")
+    @Test("--json writes valid JSON")
     func json() async throws {
         let keychain = try ScriptedKeychain(home, ["q\"\\\u{1}é": .init(octets: [1])])
         let result = try await CommandRun("list", "--json", home: home).run()
@@ -63,7 +63,7 @@ struct ListTests {
         _ = keychain
     }
 
-    @Test("of no secrets is empty and succeeds")
+    @Test("a list of no secrets is empty and succeeds")
     func empty() async throws {
         let keychain = try ScriptedKeychain(home)
         let result = try await CommandRun("list", home: home).run()
@@ -74,7 +74,7 @@ struct ListTests {
         _ = keychain
     }
 
-    @Test("tells what is known of one secret, in sentences")
+    @Test("show describes one secret in sentences")
     func show() async throws {
         let keychain = try ScriptedKeychain(home, Self.secrets)
         let text = try await CommandRun("show", "bank", home: home).run().text

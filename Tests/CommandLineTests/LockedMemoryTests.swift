@@ -4,21 +4,21 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// The programs that start another with a limit.
+/// The programs that start a command with a resource limit.
 private enum Limiter {
     static let prlimit = "/usr/bin/prlimit"
     static let setpriv = "/usr/bin/setpriv"
     static var isThere: Bool { Programs.isBuilt(prlimit) && (geteuid() != 0 || Programs.isBuilt(setpriv)) }
 }
 
-/// Every verb where the limit of locked memory (`RLIMIT_MEMLOCK`) leaves nothing, or not enough.
+/// Every command under a locked-memory limit (`RLIMIT_MEMLOCK`) of zero or too little.
 @Suite(
-    "Without locked memory",
+    "Without enough locked memory",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"),
     .enabled(if: Limiter.isThere, "prlimit, or setpriv for root, is missing")
 )
 struct LockedMemoryTests {
-    /// A run of the command, and what it writes where it succeeds.
+    /// A run of a command, and its expected output.
     private struct Verb: Sendable {
         let arguments: [String]
         var input: String?
@@ -36,7 +36,7 @@ struct LockedMemoryTests {
     private static let credential = "protocol=https\nhost=example.org\nusername=u\n"
     private static let login = "{\"ServerURL\":\"s.example\",\"Username\":\"u\",\"Secret\":\"p\\u0041\"}"
 
-    /// Those that read, make or write a secret, in an order in which each finds what it needs.
+    /// All commands that read, create or write a secret, ordered so that each finds what it needs.
     private static func verbs(_ home: TemporaryHome) -> [Verb] {
         var edit = Verb("edit", "kept")
         edit.environment = ["EDITOR": "/bin/true"]
@@ -105,7 +105,7 @@ struct LockedMemoryTests {
         var run = CommandRun(home: home)
         var command = [Programs.touchstone] + verb.arguments
         if let limit {
-            // The capability is above the limit.
+            // CAP_IPC_LOCK overrides the limit.
             let lowered =
                 geteuid() == 0 ? [Limiter.setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : []
             command = [Limiter.prlimit, "--memlock=\(limit):\(limit)"] + lowered + command
@@ -119,21 +119,22 @@ struct LockedMemoryTests {
         return try await run.run()
     }
 
-    @Test("each verb ends with an error that says what to do, and none by a signal")
+    @Test("a command that fails prints an error with a hint and is never ended by a signal")
     func limits() async throws {
         let keychain = try await RealKeychain.ready()
         let home = keychain.home
         let stored = try await keychain.run("set", "kept", "--require", "none", input: "secret that is kept")
         try #require(stored.status == 0, "\(stored.errors)")
         try Data("secret of a file".utf8).write(to: URL(fileURLWithPath: home.path + "/secret"))
-        // One region of the pages for secrets is 64 KiB, a piece of a masked stream as large; a page is 4.
+        // One secret-memory region is 64 KiB, and so is a chunk of a masked stream; a page is 4 KiB.
         let all = [0, 65_536, 4096, 131_072, 262_144, 524_288, 1 << 20]
         for limit in all.prefix(CaseSize.of(2, full: all.count)) {
             for verb in Self.verbs(home) {
                 let shown = "\(verb.arguments.joined(separator: " ")) with \(limit) bytes"
-                // The daemon is there, with a limit of its own, so that it is the command that lacks memory.
+                // The daemon is already running with a limit of its own, so only the command lacks memory.
                 _ = try await keychain.run("status")
-                // Typed without memory: nothing is asked for. With memory somebody would have to type.
+                // Without memory the command fails before it reads input; with memory somebody would have to
+                // type.
                 if limit > 4096, verb.drawsOnTerminal { continue }
                 let result = try await Self.run(verb, in: home, limit: limit)
                 #expect(result.signal == nil, "\(shown): \(result.errors)")
@@ -149,11 +150,11 @@ struct LockedMemoryTests {
                 #expect(told.contains("locked memory") || limit > 0, "\(shown): \(told)")
                 #expect(limit > 0 || result.status == 1, "\(shown): \(result.status ?? -1)")
                 #expect(limit > 0 || told.contains("ulimit -l"), "\(shown): \(told)")
-                // What is secret does not go out with an error.
+                // The error text contains no secret.
                 #expect(!told.contains("secret that is kept"), "\(shown)")
             }
         }
-        // Nothing was lost meanwhile.
+        // No secret was lost.
         #expect(try await keychain.run("get", "kept").text == "secret that is kept")
     }
 }

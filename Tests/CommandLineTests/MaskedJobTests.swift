@@ -4,8 +4,8 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// `touchstone run --mask` as a job of a shell: what a terminal's keys and a person's signals do to both.
-@Suite("A command whose output is masked, as a shell's job", .serialized)
+/// `touchstone run --mask` as a shell job: the effect of terminal keys and signals on it and its command.
+@Suite("A masked command as a shell job", .serialized)
 struct MaskedJobTests {
     private let home: TemporaryHome
 
@@ -13,9 +13,9 @@ struct MaskedJobTests {
 
     /// How the command's streams are connected.
     enum Streams: CaseIterable {
-        /// A terminal of its own, behind the shell's.
+        /// A pseudo-terminal behind the shell's terminal.
         case terminal
-        /// Pipes, and the shell's terminal.
+        /// Pipes, and the shell's terminal as controlling terminal.
         case pipes
     }
 
@@ -23,7 +23,7 @@ struct MaskedJobTests {
         try ScriptedKeychain(home, ["a": .init(octets: Array("s3cret".utf8))])
     }
 
-    /// An interactive shell on a terminal of its own.
+    /// Starts an interactive shell on its own terminal.
     private func shell(on terminal: PseudoTerminal) async throws -> ChildProcess {
         let directory = URL(fileURLWithPath: Programs.touchstone).deletingLastPathComponent().path
         let shell = try await ChildProcess.start(
@@ -41,7 +41,8 @@ struct MaskedJobTests {
         return shell
     }
 
-    /// A line that runs a script masked, its first process known by the file "job", and then says how it ended.
+    /// A shell line that runs a masked script, writes its process number to the file "job", and prints its
+    /// exit status.
     private func line(_ script: String, _ streams: Streams) throws -> String {
         for name in ["job", "pid", "out", "go"] {
             try? FileManager.default.removeItem(atPath: home.path + "/\(name)")
@@ -51,7 +52,7 @@ struct MaskedJobTests {
         return "\(run)\(streams == .terminal ? "" : " > out"); echo sta''tus=$?"
     }
 
-    /// What the command wrote, as far as it got through.
+    /// The command's output so far.
     private func written(_ streams: Streams, _ terminal: PseudoTerminal) -> String {
         streams == .terminal
             ? terminal.text : (try? String(contentsOfFile: home.path + "/out", encoding: .utf8)) ?? ""
@@ -70,7 +71,7 @@ struct MaskedJobTests {
         }
     }
 
-    /// Waits until a process is stopped, or is not (proc(5), the letter after the name).
+    /// Waits until a process is stopped or running (proc(5): the state letter after the name).
     private func wait(for process: pid_t, toBeStopped isStopped: Bool) async throws {
         try await Deadline.wait(for: "\(process) to be \(isStopped ? "stopped" : "running")") { () -> Bool? in
             let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
@@ -81,7 +82,7 @@ struct MaskedJobTests {
         }
     }
 
-    /// Waits until a process executes a program of that name (proc(5), `comm`).
+    /// Waits until a process executes the program `name` (proc(5), `comm`).
     private func wait(for process: pid_t, toExecute name: String) async throws {
         try await Deadline.wait(for: "\(process) to execute \(name)") {
             let executed = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
@@ -89,14 +90,14 @@ struct MaskedJobTests {
         }
     }
 
-    /// Whether a process has its terminal's keys (proc(5): the fields `pgrp` and `tpgid`).
+    /// Whether a process is in its terminal's foreground group (proc(5): the fields `pgrp` and `tpgid`).
     private func isInForeground(_ process: pid_t) -> Bool {
         let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
         let fields = (line.split(separator: ")").last ?? "").split(separator: " ")
         return fields.count > 5 && fields[2] == fields[5]
     }
 
-    /// The modes of the shell's terminal while a command of the shell runs.
+    /// The modes of the shell's terminal while the shell runs a command.
     private func modes(_ shell: PseudoTerminal, _ name: String) async throws -> String {
         shell.press(.text("stty -g > \(name) && mv \(name) \(name).whole"), .enter)
         return try await Deadline.wait(for: "the modes of the terminal") {
@@ -105,7 +106,7 @@ struct MaskedJobTests {
     }
 
     @Test(
-        "a signal reaches the command, and the end is the command's",
+        "a signal is forwarded to the command, whose exit status is returned",
         arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT],
         Streams.allCases
     )
@@ -124,12 +125,12 @@ struct MaskedJobTests {
         let uncaught = "ulimit -c 0; echo $$ > pid; exec sleep 600"
         terminal.press(.text(try line(uncaught, streams)), .enter)
         let command = try await number("pid")
-        // bash ignores SIGQUIT always.
+        // bash always ignores SIGQUIT.
         try await wait(for: command, toExecute: "sleep")
         let job = try await number("job")
         kill(job, signal)
         try await Deadline.wait(for: "the job's end") { ChildProcess.hasEnded(job) ? true : nil }
-        // A shell does not go on with a line of which a part was interrupted.
+        // A shell does not run the rest of a line after an interrupted part.
         if signal == SIGINT { terminal.press(.text("echo sta''tus=$?"), .enter) }
         try await terminal.wait(for: "status=\(128 + signal)")
         #expect(ChildProcess.hasEnded(command))
@@ -138,7 +139,7 @@ struct MaskedJobTests {
     }
 
     @Test(
-        "the keys for an interrupt and for quitting reach the command as its own terminal's",
+        "the interrupt and quit keys reach the command as from its own terminal",
         arguments: ["\u{3}": SIGINT, "\u{1C}": SIGQUIT].map { ($0.key, $0.value) },
         Streams.allCases
     )
@@ -159,7 +160,7 @@ struct MaskedJobTests {
     }
 
     @Test(
-        "the stop key stops both, the shell has its terminal back, and fg and bg go on with both",
+        "the stop key stops both processes, the shell gets its terminal back, and fg and bg resume both",
         arguments: Streams.allCases
     )
     func stopping(streams: Streams) async throws {
@@ -189,12 +190,12 @@ struct MaskedJobTests {
                 try await wait(for: command, toBeStopped: false)
                 #expect(try await modes(terminal, "background") == before)
             }
-            // A window that was made smaller meanwhile.
+            // A window made smaller meanwhile.
             terminal.press(.text("stty rows \(20 + round) cols 70; fg; echo en''ded=$?"), .enter)
             try await terminal.wait(for: "script")
             try await wait(for: job, toBeStopped: false)
             try await wait(for: command, toBeStopped: false)
-            // The shell names the job before it gives it the keys.
+            // The shell prints the job before it gives it the foreground.
             try await Deadline.wait(for: "the foreground") { isInForeground(job) ? true : nil }
             if streams == .terminal {
                 try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
@@ -208,7 +209,7 @@ struct MaskedJobTests {
         _ = keychain
     }
 
-    @Test("a window that changes its size is told to the command, which has the whole of it")
+    @Test("a change of the window size is passed on to the command")
     func size() async throws {
         let keychain = try keychain()
         let terminal = try PseudoTerminal()
@@ -236,7 +237,7 @@ struct MaskedJobTests {
         _ = keychain
     }
 
-    @Test("where no shell would continue it, the stop key stops nobody for good")
+    @Test("the stop key does not stop an orphaned process group for good")
     func orphan() async throws {
         let keychain = try keychain()
         let terminal = try PseudoTerminal()

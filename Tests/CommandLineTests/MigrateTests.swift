@@ -9,16 +9,16 @@ import TouchstoneTesting
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct MigrateTests {
-    /// A machine without a keychain, whose person has the recovery code of another one.
+    /// A machine without a keychain whose user has the old keychain's recovery code.
     private static func machine(after old: RealKeychain) throws -> RealKeychain {
         let new = try RealKeychain()
         try FileManager.default.copyItem(atPath: old.home.path + "/code", toPath: new.home.path + "/code")
         return new
     }
 
-    @Test("takes the secrets to another machine in a file that its owner alone can read")
+    @Test("an export moves the secrets to another machine in a file readable only by its owner")
     func moves() async throws {
-        // A finger must be enrolled where a secret demands one.
+        // A secret that requires a fingerprint needs an enrolled finger.
         let bus = try await PrivateBus.start(sensors: [])
         _ = try await ScriptedFprintd.start(on: bus)
         let old = try await RealKeychain.ready(bus: bus)
@@ -51,7 +51,7 @@ struct MigrateTests {
         #expect(try await new.run("migrate", "--import", file).status == 10)
     }
 
-    @Test("leaves a file that is there, and nothing half done")
+    @Test("an existing file is not overwritten, and no partial file is left")
     func files() async throws {
         let old = try await RealKeychain.ready()
         #expect(try await old.run("set", "mail", "--require", "none", input: "x").status == 0)
@@ -86,7 +86,7 @@ struct MigrateTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["keychain"])
     }
 
-    @Test("makes nothing of a file that is no whole export")
+    @Test("a truncated, damaged or foreign file creates no keychain")
     func otherFiles() async throws {
         let old = try await RealKeychain.ready()
         #expect(try await old.run("set", "mail", "--require", "none", input: "x").status == 0)
@@ -112,7 +112,7 @@ struct MigrateTests {
     }
 
     @Test(
-        "refuses options that do not go together",
+        "conflicting options are refused",
         arguments: [
             ["--export", "a", "--import", "b"], ["--replace"], ["--import", "a", "--replace"], ["--json"],
             ["--export"],

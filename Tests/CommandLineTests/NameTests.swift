@@ -5,11 +5,11 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "What people type",
+    "Command aliases and everyday commands",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct NameTests {
-    @Test("lists, adds, copies, renames, finds and removes under the names of files' commands")
+    @Test("list, add, cp, mv, find and rm work under their aliases")
     func life() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("add", "mail", "--require", "none", input: "one").status == 0)
@@ -39,7 +39,7 @@ struct NameTests {
         #expect(try await keychain.run("ls").output.isEmpty)
     }
 
-    @Test("copies and renames what the passcode protects for one prompt, and the rule stays")
+    @Test("cp and mv of a passcode-protected secret need one prompt and keep its access rule")
     func protected() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "key", "--require", "passcode", input: "k").status == 0)
@@ -54,7 +54,7 @@ struct NameTests {
         #expect(try await keychain.run("show", "first").status == 0)
     }
 
-    @Test("guesses the name of a secret that was mistyped, and asks nobody for it")
+    @Test("a mistyped name is answered with a suggestion and without a prompt")
     func guess() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(
@@ -74,7 +74,7 @@ struct NameTests {
         #expect(keychain.prompts == before)
     }
 
-    @Test("generates characters of every kind, words of the list, and what was asked for")
+    @Test("generate makes characters of every kind, words from the list, and the requested options")
     func generate() async throws {
         let keychain = try await RealKeychain.ready()
         let plain = try await keychain.run("generate", "a", "--require", "none", "--show")
@@ -98,7 +98,8 @@ struct NameTests {
             "1000",
             "--show"
         )
-        // Ten kinds, a hundred each on average, and a deviation of 9.5: beyond six of them once in 10^8 runs.
+        // Ten digits, 100 each on average, standard deviation 9.5: beyond six deviations about once in 10^8
+        // runs.
         let counts = Dictionary(grouping: digits.output) { $0 }.mapValues(\.count)
         #expect(counts.count == 10 && counts.values.allSatisfy { abs($0 - 100) < 57 }, "\(counts)")
         for arguments in [
@@ -110,7 +111,7 @@ struct NameTests {
         }
     }
 
-    @Test("edits a secret in a file that is in memory, its owner's alone, and gone afterwards")
+    @Test("edit uses a file in memory that only its owner can access and that is removed afterwards")
     func edit() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "key", "--require", "passcode", input: "old").status == 0)

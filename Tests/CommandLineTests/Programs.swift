@@ -3,7 +3,7 @@ import Glibc
 import TouchstoneTesting
 
 extension Programs {
-    /// Whether a program has been built.
+    /// Whether a program exists.
     static func isBuilt(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
     /// The root of the package's sources.

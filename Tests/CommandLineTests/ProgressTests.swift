@@ -3,13 +3,13 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("How far a check or a repair is")
+@Suite("Progress of a check or repair")
 struct ProgressTests {
     private let home: TemporaryHome
 
     init() throws { home = try TemporaryHome() }
 
-    /// A daemon whose checks and repairs tell twice how far they are.
+    /// A daemon that reports progress twice during checks and repairs.
     private func daemon() throws -> ScriptedDaemon {
         try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -24,7 +24,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("is shown on the terminal, and wiped at the end")
+    @Test("progress is shown on the terminal and erased at the end")
     func terminal() async throws {
         let daemon = try daemon()
         for (arguments, verb) in [(["repair"], "Checking"), (["repair", "--accept"], "Repairing")] {
@@ -42,7 +42,7 @@ struct ProgressTests {
         _ = daemon
     }
 
-    @Test("is not told where standard error is no terminal")
+    @Test("progress is not printed if standard error is not a terminal")
     func elsewhere() async throws {
         let daemon = try daemon()
         let result = try await CommandRun("repair", home: home).run()
@@ -53,13 +53,13 @@ struct ProgressTests {
     }
 }
 
-@Suite("A narrow terminal")
+@Suite("Output on a narrow terminal")
 struct NarrowTerminalTests {
     private let home: TemporaryHome
 
     init() throws { home = try TemporaryHome() }
 
-    @Test("holds every line of a table, wide characters counted", arguments: [40, 60, 80] as [UInt16])
+    @Test("every line of a table fits, including wide characters", arguments: [40, 60, 80] as [UInt16])
     func table(columns: UInt16) async throws {
         let names = [
             "a name that is rather long for one column of a table, and goes on",

@@ -6,7 +6,8 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// Prompts on a real terminal, drawn by the real programs: who may have one, and what is left of it.
+/// Prompts on a real terminal, drawn by the real programs: which clients may have one, and what remains of
+/// it.
 @Suite(
     "Prompts on the shell's terminal",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"),
@@ -15,7 +16,7 @@ import TouchstoneTesting
 struct PromptTerminalTests {
     static let programs = ["/usr/bin/pinentry-tty", "/usr/bin/pinentry-curses"]
 
-    /// A locked keychain with one secret, and a program that draws.
+    /// A locked keychain with one secret, and the pinentry program to use.
     private func keychain(_ program: String) async throws -> RealKeychain {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "x", "--require", "passcode", input: "value").status == 0)
@@ -23,7 +24,7 @@ struct PromptTerminalTests {
         return keychain
     }
 
-    /// An interactive shell on a terminal of its own.
+    /// Starts an interactive shell on its own terminal.
     private func shell(_ keychain: RealKeychain, on terminal: PseudoTerminal) async throws -> ChildProcess {
         let directory = URL(fileURLWithPath: Programs.touchstone).deletingLastPathComponent().path
         let shell = try await ChildProcess.start(
@@ -47,7 +48,7 @@ struct PromptTerminalTests {
             .passcodeFailures
     }
 
-    @Test("a job in the background is refused and takes no key from the shell", arguments: programs)
+    @Test("a background job is refused a prompt and takes no input from the shell", arguments: programs)
     func background(program: String) async throws {
         let keychain = try await keychain(program)
         let terminal = try PseudoTerminal()
@@ -58,7 +59,7 @@ struct PromptTerminalTests {
             terminal.press(.text("echo typ''ed\(number)"), .enter)
             try await terminal.wait(for: "typed\(number)")
         }
-        // Twice: with `fg` in the hint.
+        // Twice, with `fg` in the hint.
         try await Deadline.wait(for: "the refusal") { terminal.text.contains("exit=8") ? true : nil }
         #expect(terminal.text.contains("it runs in the background"))
         #expect(terminal.text.contains("bring it to the foreground with fg"))
@@ -66,7 +67,7 @@ struct PromptTerminalTests {
         #expect(!terminal.text.contains("Passcode:"))
     }
 
-    @Test("pipelines, substitutions and scripts are in the foreground", arguments: programs)
+    @Test("pipelines, substitutions and scripts count as foreground", arguments: programs)
     func foreground(program: String) async throws {
         let keychain = try await keychain(program)
         let terminal = try PseudoTerminal()
@@ -78,7 +79,7 @@ struct PromptTerminalTests {
         ]
         for line in lines {
             terminal.press(.text(line), .enter)
-            // Unlocked by the first; the item asks each time.
+            // The first one unlocks; the item needs a prompt each time.
             try await terminal.wait(for: "Passcode:")
             try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
             terminal.press(.text(RealKeychain.passcode), .enter)
@@ -94,7 +95,7 @@ struct PromptTerminalTests {
     }
 
     @Test(
-        "a client that is stopped in the middle of a prompt loses it, and the shell has its keys",
+        "stopping the client ends its prompt and returns the terminal to the shell",
         arguments: programs
     )
     func stopped(program: String) async throws {
@@ -108,7 +109,7 @@ struct PromptTerminalTests {
         let client = try #require(pid_t(number.trimmingCharacters(in: .whitespacesAndNewlines)))
         kill(client, SIGSTOP)
         try await terminal.wait(for: "ready>")
-        // The daemon looks ten times a second.
+        // The daemon checks ten times a second.
         try await Deadline.wait(for: "the end of the prompt") {
             try pinentry(on: terminal) == nil ? true : nil
         }
@@ -120,7 +121,7 @@ struct PromptTerminalTests {
     }
 
     @Test(
-        "a daemon or a pinentry that is killed in the middle of a prompt leaves the terminal as it was",
+        "killing the daemon or pinentry during a prompt restores the terminal",
         arguments: programs,
         [true, false]
     )
@@ -149,7 +150,7 @@ struct PromptTerminalTests {
                 String(decoding: terminal.octets, as: UTF8.self).contains("\u{1B}[?1049l") ? true : nil
             }
         }
-        // What was typed is nobody's next command.
+        // What was typed does not become the shell's next command.
         var waiting: CInt = 0
         let descriptor = open(terminal.name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         defer { close(descriptor) }
@@ -177,7 +178,7 @@ struct PromptTerminalTests {
         return withUnsafeBytes(of: &modes) { Array($0) }
     }
 
-    @Test("who waits for a prompt on another terminal is told there, and the line goes again")
+    @Test("a client waiting for a prompt on another terminal is told so, and the line is erased afterwards")
     func waits() async throws {
         let keychain = try await keychain(Self.programs[0])
         let first = try PseudoTerminal()
@@ -202,7 +203,7 @@ struct PromptTerminalTests {
         #expect(String(decoding: second.octets, as: UTF8.self).contains(blank))
     }
 
-    /// Types the passcode whenever it is asked for.
+    /// Types the passcode at every prompt.
     private func answer(_ terminal: PseudoTerminal) async throws {
         while true {
             try await terminal.wait(for: "Passcode:")

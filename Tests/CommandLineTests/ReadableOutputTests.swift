@@ -4,13 +4,13 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("What touchstone writes for people")
+@Suite("Output for people")
 struct WordsForPeopleTests {
     private let home: TemporaryHome
 
     init() throws { home = try TemporaryHome() }
 
-    @Test("the version by -V too")
+    @Test("-V prints the version too")
     func version() async throws {
         let (short, long) = (
             try await CommandRun("-V", home: home).run(), try await CommandRun("--version", home: home).run()
@@ -19,7 +19,7 @@ struct WordsForPeopleTests {
         #expect(!short.text.isEmpty && short.text == long.text)
     }
 
-    @Test("columns that line up under wide letters, marks and emoji, and dates by the reader's clock")
+    @Test("columns align under wide letters, combining marks and emoji, and dates are in local time")
     func table() async throws {
         let keychain = try ScriptedKeychain(
             home,
@@ -41,7 +41,7 @@ struct WordsForPeopleTests {
         _ = keychain
     }
 
-    @Test("in JSON words for when a secret is readable, and dates in UTC")
+    @Test("JSON has words for the accessibility, and dates in UTC")
     func json() async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [1])])
         var run = CommandRun("list", "--json", home: home)

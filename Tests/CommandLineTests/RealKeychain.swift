@@ -5,11 +5,11 @@ import KeychainModel
 import ScriptedDaemon
 import TouchstoneTesting
 
-/// A keychain of its own: the real daemon, a terminal, and a pinentry that does what a person would.
+/// A keychain with the real daemon, a terminal, and a scripted pinentry.
 final class RealKeychain: Sendable {
     static let passcode = PrivateKeychain.passcode
 
-    /// Whether both programs are there.
+    /// Whether both programs have been built.
     static var isPossible: Bool {
         Programs.isBuilt(Programs.touchstone) && Programs.isBuilt(Programs.touchstoned)
     }
@@ -19,8 +19,10 @@ final class RealKeychain: Sendable {
     private let pinentry: ScriptedPinentry
     private let bus: PrivateBus?
 
-    /// Makes the home; nothing runs yet, and `program` draws the boxes, or one that is there; `bus` is the system bus
-    /// with fprintd, nil for none; `settings` are more lines for the daemon's configuration.
+    /// Creates the home directory; nothing is running yet.
+    ///
+    /// `program` is the pinentry, scripted by default; `bus` is the system bus with fprintd, nil for none;
+    /// `settings` are additional lines of the daemon's configuration.
     init(pinentry program: String? = nil, bus: PrivateBus? = nil, settings: [String] = []) throws {
         self.bus = bus
         home = try TemporaryHome()
@@ -39,7 +41,7 @@ final class RealKeychain: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
     }
 
-    /// Makes it and sets it up.
+    /// Creates a keychain and sets it up.
     static func ready(bus: PrivateBus? = nil, settings: [String] = []) async throws -> RealKeychain {
         let keychain = try RealKeychain(bus: bus, settings: settings)
         let result = try await keychain.run("setup")
@@ -55,17 +57,17 @@ final class RealKeychain: Sendable {
         kill(process, SIGTERM)
     }
 
-    /// The boxes shown so far.
+    /// The number of prompts shown so far.
     var prompts: Int { pinentry.notes.count }
 
-    /// Runs `touchstone` on the terminal's session, its output caught.
+    /// Runs `touchstone` in the terminal's session and captures its output.
     func run(_ arguments: String..., input: String? = nil, hasTerminal: Bool = true) async throws
         -> CommandResult
     {
         try await run(all: arguments, input: input, hasTerminal: hasTerminal)
     }
 
-    /// The same, with the arguments in an array.
+    /// The same with the arguments as an array.
     func run(all arguments: [String], input: String? = nil, hasTerminal: Bool = true) async throws
         -> CommandResult
     {
@@ -77,7 +79,7 @@ final class RealKeychain: Sendable {
         return try await run.run()
     }
 
-    /// Lets a real program draw the boxes from now on, for a person at the terminal.
+    /// Uses a real pinentry program from now on, answered at the terminal.
     func draw(with program: String) throws {
         try stop(with: SIGTERM)
         let file = URL(fileURLWithPath: home.layout.configurationFile)
@@ -87,7 +89,7 @@ final class RealKeychain: Sendable {
         try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: false, encoding: .utf8)
     }
 
-    /// Ends the daemon by a signal.
+    /// Sends the daemon a signal and waits for its end.
     func stop(with signal: Int32) throws {
         let status = try RemoteKeychain(layout: home.layout, daemon: .none).status()
         guard let process = pid_t(exactly: status.daemonProcess) else { return }
@@ -96,7 +98,7 @@ final class RealKeychain: Sendable {
         while !ChildProcess.hasEnded(process), ContinuousClock.now < end { usleep(5000) }
     }
 
-    /// Whether the person cancels every box from now on.
+    /// Whether the user cancels every prompt from now on.
     func setCancels(_ cancels: Bool) throws {
         try ScriptedPinentry.tell(cancels ? Array(repeating: .cancels, count: 100) : [], home: home.path)
     }

@@ -8,7 +8,7 @@ import Testing
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct RealKeychainTests {
-    @Test("starts the daemon, and has no keychain at first")
+    @Test("a command starts the daemon, and there is no keychain at first")
     func first() async throws {
         let keychain = try RealKeychain()
         let status = try await keychain.run("status", "--json")
@@ -22,7 +22,7 @@ struct RealKeychainTests {
         #expect(get.errors == "error: there is no keychain yet\nhint: touchstone setup\n")
     }
 
-    @Test("starts one daemon for all who come at a time")
+    @Test("concurrent commands start one daemon")
     func together() async throws {
         let keychain = try RealKeychain()
         let processes = try await withThrowingTaskGroup(of: String.self) { group in
@@ -38,7 +38,7 @@ struct RealKeychainTests {
         #expect(processes.count == 1, "\(processes)")
     }
 
-    @Test("stores, shows, lists, replaces and deletes a secret")
+    @Test("set, get, list, --replace and delete work")
     func life() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("setup").status == 10)
@@ -62,7 +62,7 @@ struct RealKeychainTests {
         #expect(try await keychain.run("delete", "mail", "--yes").status == 3)
     }
 
-    @Test("asks for the passcode where a secret demands it, and tells a refusal from a success")
+    @Test("a secret that requires the passcode prompts for it, and a cancelled prompt is an error")
     func passcode() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "key", "--require", "passcode", input: "k").status == 0)
@@ -76,7 +76,7 @@ struct RealKeychainTests {
         #expect(cancelled.errors.hasPrefix("error: cancelled\n"))
     }
 
-    @Test("replaces what a secret demands together with the secret")
+    @Test("--replace replaces a secret's access rule together with the secret")
     func replacedRule() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "key", "--require", "passcode", input: "old").status == 0)
@@ -94,7 +94,7 @@ struct RealKeychainTests {
         #expect(keychain.prompts == before + 1)
     }
 
-    @Test("runs a command with several secrets for one prompt")
+    @Test("run passes several secrets to a command with one prompt")
     func run() async throws {
         let keychain = try await RealKeychain.ready()
         for name in ["a", "b"] {
@@ -123,13 +123,13 @@ struct RealKeychainTests {
         #expect(keychain.prompts == before + 1)
     }
 
-    @Test("asks for the passcode again once it is locked, and never without a terminal")
+    @Test("after a lock the passcode is required again, and without a terminal the request is refused")
     func lock() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "mail", "--require", "none", input: "x").status == 0)
         #expect(try await keychain.run("lock").status == 0)
         #expect(try await keychain.run("status").text.contains("Keychain:   locked"))
-        // The names can be read once the keychain was unlocked.
+        // Names are readable after the first unlock.
         let before = keychain.prompts
         #expect(try await keychain.run("list").status == 0)
         #expect(keychain.prompts == before)
@@ -143,7 +143,7 @@ struct RealKeychainTests {
         #expect(try await keychain.run("status").text.contains("Keychain:   unlocked"))
     }
 
-    @Test("finds nothing that failed, by doctor, in a keychain that works")
+    @Test("doctor finds no fault in a working keychain")
     func doctor() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "mail", input: "x").status == 0)
@@ -163,7 +163,7 @@ struct RealKeychainTests {
         #expect(list.count > 10)
     }
 
-    @Test("says that no program draws prompts, by status and doctor, before one is needed")
+    @Test("status and doctor report a missing pinentry before a prompt is needed")
     func missingPinentry() async throws {
         let keychain = try RealKeychain(pinentry: "/nonexistent/pinentry")
         let status = try await keychain.run("status")
@@ -176,7 +176,7 @@ struct RealKeychainTests {
         #expect(try await keychain.run("setup").errors.contains("error: no program draws the prompt\n"))
     }
 
-    @Test("finds, by doctor, a directory that others may enter")
+    @Test("doctor finds a directory that others may enter")
     func openDirectory() async throws {
         let keychain = try await RealKeychain.ready()
         let data = keychain.home.layout.dataDirectory

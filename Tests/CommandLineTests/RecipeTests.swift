@@ -4,9 +4,12 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("Recipes", .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"))
+@Suite(
+    "Documented recipes",
+    .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
+)
 struct RecipeTests {
-    @Test("of the page work, line by line")
+    @Test("every line of the recipes page works")
     func page() async throws {
         let keychain = try await RealKeychain.ready()
         let home = keychain.home.path

@@ -21,7 +21,7 @@ struct ReferenceTests {
         return path
     }
 
-    @Test("in a file of variables become secrets, and the rest stays as dotenv has it")
+    @Test("an environment file's references are resolved, and the rest follows dotenv syntax")
     func environmentFile() async throws {
         let keychain = try keychain(["mail": "s3cret", "two words": "x y", "pass": "p"])
         let path = try file(
@@ -53,7 +53,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "are refused with the line's number and nothing that stands in it",
+        "a malformed line is refused with its number and without its content",
         arguments: ["A", "1A=x", "A='x", "A=touchstone://", "A=touchstone://a%2", "A=\"x\" y"]
     )
     func badFile(line: String) async throws {
@@ -63,7 +63,7 @@ struct ReferenceTests {
         #expect(result.errors.hasPrefix("error: \(path), line 3: "), "\(result.errors)")
     }
 
-    @Test("in a template are replaced, bare and in braces, and the file is its owner's")
+    @Test("inject replaces bare and braced references, and the output file is readable only by its owner")
     func inject() async throws {
         let keychain = try keychain(["mail": "s3cret", "a/b": "multi\nline", "two words": "x"])
         let template = "u touchstone://mail, {{ touchstone://two words }}{{touchstone://a/b}} {{ other }}\n"
@@ -88,7 +88,7 @@ struct ReferenceTests {
         )
     }
 
-    @Test("that are missing leave no file and release nothing")
+    @Test("a missing secret creates no file and releases no other secret")
     func missing() async throws {
         let keychain = try keychain(["mail": "s3cret"])
         let out = home.path + "/out"
@@ -99,7 +99,9 @@ struct ReferenceTests {
         #expect(!FileManager.default.fileExists(atPath: out))
     }
 
-    @Test("are concealed in what a command writes, also in pieces, and the rest is byte for byte")
+    @Test(
+        "--mask conceals secrets in a command's output, also if split, and passes on the rest byte for byte"
+    )
     func mask() async throws {
         let keychain = try keychain(["a": "s3cret", "b": "s3cretlonger", "c": "retzz"])
         var run = CommandRun(
@@ -130,7 +132,7 @@ struct ReferenceTests {
         _ = keychain
     }
 
-    @Test("are concealed in a stream of any length, and a signal that ends the command ends this one")
+    @Test("--mask conceals secrets in a stream of any length, and dies of the signal that ended the command")
     func longStream() async throws {
         let keychain = try keychain(["a": "aaaaaaab"])
         var run = CommandRun("run", "--mask", "--env", "A=a", "--", "sh", "-c", home: home)
@@ -141,7 +143,7 @@ struct ReferenceTests {
         _ = keychain
     }
 
-    @Test("are concealed on a terminal, where keys, size and the end go through")
+    @Test("--mask on a terminal passes on keys, window size and exit status")
     func terminal() async throws {
         let keychain = try keychain(["a": "line1\nline2"])
         let terminal = try PseudoTerminal(columns: 91, rows: 17)

@@ -11,18 +11,18 @@ import TouchstoneTesting
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct RepairTests {
-    /// Kills the daemon, and waits until it is gone.
+    /// Kills the daemon and waits for its end.
     private func kill(_ keychain: RealKeychain) async throws {
         let status = try RemoteKeychain(layout: keychain.home.layout, daemon: .none).status()
         let process = try #require(pid_t(exactly: status.daemonProcess))
         _ = Glibc.kill(process, SIGKILL)
         try await Deadline.wait(for: "the daemon's end") {
-            // A new daemon may take the directory then.
+            // Then a new daemon can lock the directory.
             (try? RemoteKeychain(layout: keychain.home.layout, daemon: .none).status()) == nil ? true : nil
         }
     }
 
-    @Test("every command says that the log is damaged, and repair saves what it holds")
+    @Test("every command reports the damaged log, and repair salvages its content")
     func log() async throws {
         let keychain = try await RealKeychain.ready(settings: PrivateKeychain.keepsLog)
         for name in ["one", "two", "three"] {
@@ -64,7 +64,7 @@ struct RepairTests {
         #expect(Array(try Data(contentsOf: URL(fileURLWithPath: aside))) == octets)
     }
 
-    @Test("without the passcode nothing is shown and nothing is changed")
+    @Test("without the passcode repair shows and changes nothing")
     func cancelled() async throws {
         let keychain = try await RealKeychain.ready()
         try keychain.setCancels(true)

@@ -17,7 +17,7 @@ struct RunTests {
         try ScriptedKeychain(home, secrets.mapValues { .init(octets: Array($0.utf8)) })
     }
 
-    @Test("gives the command its secrets and the rest of the environment")
+    @Test("the command gets its secrets and the rest of the environment")
     func environment() async throws {
         let keychain = try keychain()
         var run = CommandRun("run", "--env", "A=mail", "--env", "B=bank", "--", "env", home: home)
@@ -31,7 +31,7 @@ struct RunTests {
         _ = keychain
     }
 
-    @Test("releases all secrets in one context, the strictest first")
+    @Test("all secrets are read in one context, the strictest first")
     func oneContext() async throws {
         let keychain = try ScriptedKeychain(
             home,
@@ -50,7 +50,7 @@ struct RunTests {
         #expect(!keychain.contexts.contains(nil))
     }
 
-    @Test("ends with the command's own status", arguments: [0, 1, 3, 42, 255])
+    @Test("run exits with the command's status", arguments: [0, 1, 3, 42, 255])
     func status(status: Int32) async throws {
         let keychain = try keychain()
         let result = try await CommandRun(
@@ -67,7 +67,7 @@ struct RunTests {
         _ = keychain
     }
 
-    @Test("hands the command every argument byte by byte, and its own name")
+    @Test("the command gets its arguments byte for byte, and its own name")
     func arguments() async throws {
         let keychain = try keychain()
         let result = try await CommandRun(
@@ -88,7 +88,10 @@ struct RunTests {
         _ = keychain
     }
 
-    @Test("becomes the command: signals reach it", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    @Test(
+        "run executes the command in its own process, so signals reach it",
+        arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    )
     func signals(signal: Int32) async throws {
         let keychain = try keychain()
         let terminal = try PseudoTerminal()
@@ -103,7 +106,7 @@ struct RunTests {
         _ = keychain
     }
 
-    @Test("dies of a signal that the command dies of")
+    @Test("run dies of the signal that ends the command")
     func death() async throws {
         let keychain = try keychain()
         let result = try await CommandRun(
@@ -120,7 +123,7 @@ struct RunTests {
         _ = keychain
     }
 
-    @Test("of a command that is not there ends with 127, and asks nobody")
+    @Test("a missing command exits with 127 without any request")
     func missing() async throws {
         let keychain = try keychain()
         for command in ["no-such-command", "/no/such/command", ""] {
@@ -131,7 +134,7 @@ struct RunTests {
         #expect(keychain.methods.isEmpty)
     }
 
-    @Test("of a file that cannot be executed ends with 126, and asks nobody")
+    @Test("a file that cannot be executed exits with 126 without any request")
     func notExecutable() async throws {
         let keychain = try keychain()
         let result = try await CommandRun("run", "--env", "A=mail", "--", "/etc/passwd", home: home).run()
@@ -139,7 +142,7 @@ struct RunTests {
         #expect(keychain.methods.isEmpty)
     }
 
-    @Test("finds a missing secret before it releases another")
+    @Test("a missing secret is reported before another is read")
     func missingSecret() async throws {
         let keychain = try keychain()
         let result = try await CommandRun(
@@ -159,7 +162,7 @@ struct RunTests {
         #expect(!FileManager.default.fileExists(atPath: home.path + "/ran"))
     }
 
-    @Test("refuses a secret with a NUL byte, and one that is too long for an environment")
+    @Test("a secret with a NUL byte, or one too long for the environment, is refused")
     func unfit() async throws {
         let keychain = try ScriptedKeychain(
             home,

@@ -5,13 +5,16 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-/// What another program of the same user gets today, and what it does not (SECURITY.md, "Not defended yet").
+/// What another program of the same user can obtain today, and what it cannot (SECURITY.md, "Not defended
+/// yet").
 @Suite(
     "A program of the same user",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct SameUserTests {
-    @Test("that listens at the daemon's path gets what is stored then, nothing from before, and no passcode")
+    @Test(
+        "an impostor at the socket path gets newly stored secrets, but no older secret and no passcode"
+    )
     func takenPath() async throws {
         let keychain = try await RealKeychain.ready()
         let home = keychain.home
@@ -26,26 +29,26 @@ struct SameUserTests {
             ["planted": .init(octets: Array("planted".utf8), flags: [])]
         )
 
-        // What it gets, and what it can make an app believe.
+        // What the impostor gets, and what it can make an app believe.
         #expect(
             try await keychain.run("set", "later", "--require", "none", input: "stored later").status == 0
         )
         #expect(impostor.added == [Array("stored later".utf8)])
         #expect(try await keychain.run("get", "planted").text == "planted")
-        // What it does not get: a secret from before, or a passcode, which only the prompt program is given.
+        // What it does not get: an older secret, or a passcode, which only the prompt program receives.
         let missing = try await keychain.run("get", "before")
         #expect(missing.status == 3 && missing.output.isEmpty)
         _ = try await keychain.run("unlock")
         #expect(keychain.prompts == prompts)
 
-        // Back in its place, the keychain is as it was, and what went astray is not in it.
+        // With the socket restored, the keychain is unchanged and lacks the misdirected secret.
         unlink(socket)
         #expect(rename(kept, socket) == 0)
         #expect(try await keychain.run("get", "before").text == "stored before")
         #expect(try await keychain.run("get", "later").status == 3)
     }
 
-    @Test("that sets TOUCHSTONE_DAEMON has its own program started; it gets no secret from before")
+    @Test("a program started through TOUCHSTONE_DAEMON gets no older secret")
     func ownDaemon() async throws {
         let keychain = try await RealKeychain.ready()
         let home = keychain.home
@@ -62,7 +65,7 @@ struct SameUserTests {
     }
 
     @Test(
-        "TOUCHSTONE_DAEMON is not started where others can change it or its directory",
+        "TOUCHSTONE_DAEMON is not started if others can write to it or its directory",
         arguments: [0o777, 0o775, 0o757] as [mode_t],
         [false, true]
     )
@@ -76,7 +79,7 @@ struct SameUserTests {
         #expect(refused.errors.contains("others can change the daemon that TOUCHSTONE_DAEMON names"))
         #expect(refused.errors.contains("chmod go-w"))
         #expect(access(home.path + "/started", F_OK) != 0)
-        // The control: the same program, once nobody else can write.
+        // Control: the same program starts once only its owner can write.
         chmod(script, 0o755)
         chmod(directory, 0o755)
         _ = try await Self.get("any", in: home, daemon: script)

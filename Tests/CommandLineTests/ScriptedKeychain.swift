@@ -2,9 +2,9 @@ import KeychainModel
 import ScriptedDaemon
 import Synchronization
 
-/// A daemon that gives out the secrets it was told, and notes what it was asked.
+/// A daemon that serves the given secrets and records its requests.
 final class ScriptedKeychain: Sendable {
-    /// A secret to give out.
+    /// A secret to serve.
     struct Secret: Sendable {
         var octets: [UInt8]
         var flags: AccessControlFlags = .userPresence
@@ -13,11 +13,11 @@ final class ScriptedKeychain: Sendable {
     private let seen: Seen
     private let daemon: ScriptedDaemon
 
-    /// The methods asked for so far, without hello.
+    /// The requested methods so far, without hello.
     var methods: [Method] { seen.methods.withLock { $0 } }
     /// The names of the secrets released, in order.
     var released: [String] { seen.released.withLock { $0 } }
-    /// The contexts they were released in.
+    /// The contexts in which they were released.
     var contexts: Set<UInt64?> { seen.contexts.withLock { $0 } }
     /// The bytes of the secrets added.
     var added: [[UInt8]] { seen.added.withLock { $0 } }

@@ -12,7 +12,7 @@ struct SetTests {
     init() throws { home = try TemporaryHome() }
 
     @Test(
-        "takes standard input but for one newline at its end",
+        "set reads standard input and strips one trailing newline",
         arguments: [
             ("a\n", "a"), ("a", "a"), ("a\n\n", "a\n"), ("a\r\n", "a\r"), (" a b ", " a b "),
         ]
@@ -27,7 +27,7 @@ struct SetTests {
         #expect(keychain.added == [Array(stored.utf8)])
     }
 
-    @Test("takes everything with --exact, from a file too")
+    @Test("--exact keeps every byte, also of a file")
     func exact() async throws {
         let keychain = try ScriptedKeychain(home)
         let file = home.path + "/secret"
@@ -40,7 +40,7 @@ struct SetTests {
         #expect(keychain.added == [octets, Array(octets.dropLast())])
     }
 
-    @Test("refuses an empty secret, and one that is too large, before it reaches the daemon")
+    @Test("an empty or too large secret is refused before any request")
     func sizes() async throws {
         let keychain = try ScriptedKeychain(home)
         var run = CommandRun("set", "mail", home: home)
@@ -55,7 +55,7 @@ struct SetTests {
         #expect(keychain.methods.isEmpty)
     }
 
-    @Test("says which file it could not read")
+    @Test("an unreadable file is named in the error")
     func missingFile() async throws {
         let result = try await CommandRun("set", "mail", "--from-file", "/no/such/file", home: home).run()
         #expect(result.status == 1)
@@ -63,7 +63,7 @@ struct SetTests {
         #expect(result.errors.contains("\nhint: "))
     }
 
-    /// A `set` that asks on a terminal.
+    /// A `set` that reads the secret on a terminal.
     private func asking(_ terminal: PseudoTerminal) -> CommandRun {
         var run = CommandRun("set", "mail", home: home)
         run.terminal = terminal
@@ -72,7 +72,7 @@ struct SetTests {
         return run
     }
 
-    @Test("asks twice on the terminal and shows nothing of it")
+    @Test("the secret is typed twice on the terminal without echo")
     func terminal() async throws {
         let keychain = try ScriptedKeychain(home)
         let terminal = try PseudoTerminal()
@@ -88,7 +88,7 @@ struct SetTests {
         #expect(keychain.added == [Array("correct horse".utf8)])
     }
 
-    @Test("stores nothing when the two differ")
+    @Test("nothing is stored if the two entries differ")
     func different() async throws {
         let keychain = try ScriptedKeychain(home)
         let terminal = try PseudoTerminal()
@@ -102,7 +102,7 @@ struct SetTests {
         #expect(keychain.methods.isEmpty)
     }
 
-    @Test("is cancelled by the end of input")
+    @Test("the end of input cancels")
     func endOfInput() async throws {
         let terminal = try PseudoTerminal()
         let started = try asking(terminal).start()
@@ -112,7 +112,7 @@ struct SetTests {
         #expect(terminal.isEchoing)
     }
 
-    @Test("gives the terminal its echo back when a key interrupts it")
+    @Test("the interrupt key restores the terminal's echo")
     func interrupt() async throws {
         let terminal = try PseudoTerminal()
         let started = try asking(terminal).start()
@@ -123,7 +123,7 @@ struct SetTests {
         #expect(terminal.isEchoing)
     }
 
-    @Test("gives the terminal its echo back when a signal ends it", arguments: [SIGTERM, SIGHUP, SIGQUIT])
+    @Test("a signal restores the terminal's echo", arguments: [SIGTERM, SIGHUP, SIGQUIT])
     func termination(signal: Int32) async throws {
         let terminal = try PseudoTerminal()
         let started = try asking(terminal).start()

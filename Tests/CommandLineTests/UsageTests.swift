@@ -14,7 +14,7 @@ struct UsageTests {
     ]
 
     @Test(
-        "is refused with status 64, an error line and a hint line",
+        "wrong usage exits with status 64, an error line and a hint line",
         arguments: [
             ["get"], ["get", ""], ["get", "a\nb"], ["get", String(repeating: "n", count: 256)], ["nonsense"],
             ["set", "a", "--require", "blood"], ["run"], ["run", "--env", "A=b"], ["run", "--", "true"],
@@ -41,7 +41,7 @@ struct UsageTests {
     }
 
     @Test(
-        "says what is wrong with a name or a variable",
+        "an invalid name or variable is explained",
         arguments: [
             (["get", ""], "a name is not empty"), (["show", "a\u{1}"], "no control characters"),
             (["delete", String(repeating: "ü", count: 128)], "at most 255 bytes"),
@@ -59,7 +59,7 @@ struct UsageTests {
     }
 
     @Test(
-        "guesses the command that was mistyped",
+        "a mistyped command is answered with a suggestion",
         arguments: [
             ("lsit", "list"), ("gte", "get"), ("stats", "status"), ("del", "delete"), ("unlcok", "unlock"),
             ("recover-all", nil), ("x", nil),
@@ -76,14 +76,14 @@ struct UsageTests {
         }
     }
 
-    @Test("takes a name that begins with '-' after --")
+    @Test("a name that begins with '-' is accepted after --")
     func dash() async throws {
         let keychain = try ScriptedKeychain(home, ["-dash": .init(octets: [0x78])])
         #expect(try await CommandRun("get", "--", "-dash", home: home).run().text == "x")
         _ = keychain
     }
 
-    @Test("is told for every command, on standard output", arguments: Self.commands)
+    @Test("--help prints each command's usage to standard output", arguments: Self.commands)
     func help(command: String) async throws {
         let result = try await CommandRun(command, "--help", home: home).run()
         #expect(result.status == 0)
@@ -91,7 +91,7 @@ struct UsageTests {
         #expect(result.errors.isEmpty)
     }
 
-    @Test("names every exit status in the main help")
+    @Test("the main help lists every exit status and command")
     func exitStatuses() async throws {
         let text = try await CommandRun("--help", home: home).run().text
         for number in ["0", "1", "3", "4", "5", "6", "7", "8", "9", "10", "64"] {
@@ -103,14 +103,14 @@ struct UsageTests {
         }
     }
 
-    @Test("without a daemon ends with status 7 and what to do")
+    @Test("a missing daemon exits with status 7 and a hint")
     func noDaemon() async throws {
         let result = try await CommandRun("list", home: home).run()
         #expect(result.status == 7)
         #expect(result.errors.contains("error: the daemon, touchstoned, is not installed\nhint: "))
     }
 
-    @Test("without a home directory says so")
+    @Test("a missing home directory is reported")
     func noHome() async throws {
         var run = CommandRun("list", home: home)
         run.environment = ["TOUCHSTONE_HOME": ""]
@@ -120,7 +120,7 @@ struct UsageTests {
         #expect(result.errors.hasSuffix("\nhint: set HOME\n"))
     }
 
-    @Test("by doctor never sends to doctor")
+    @Test("doctor never suggests to run doctor")
     func doctor() async throws {
         var run = CommandRun("doctor", home: home)
         run.environment = ["TOUCHSTONE_DAEMON": "/bin/false"]

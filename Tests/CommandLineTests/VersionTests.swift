@@ -4,7 +4,7 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("The version")
+@Suite("The product version")
 struct VersionTests {
     private let home: TemporaryHome
 
@@ -14,13 +14,13 @@ struct VersionTests {
         try String(contentsOf: Programs.sources.appending(path: path), encoding: .utf8)
     }
 
-    @Test("is a semantic version")
+    @Test("the version is a semantic version")
     func form() {
         #expect(ProductVersion.text.wholeMatch(of: #/\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?/#) != nil)
     }
 
     @Test(
-        "is what each program tells",
+        "each program prints the version",
         arguments: [
             (Programs.touchstone, ["--version"], ""), (Programs.touchstone, ["-V"], ""),
             (Programs.touchstone, ["docker-credential", "version"], "docker-credential-touchstone "),
@@ -35,13 +35,13 @@ struct VersionTests {
         #expect(result.text == prefix + ProductVersion.text + "\n")
     }
 
-    @Test("is at the foot of the manual pages", arguments: ["touchstone.1", "touchstoned.8"])
+    @Test("the manual pages have the version in their footer", arguments: ["touchstone.1", "touchstoned.8"])
     func manual(page: String) throws {
         let lines = try text("share/man/\(page)").split(separator: "\n")
         #expect(lines.filter { $0.hasPrefix(".Os") } == [".Os Touchstone \(ProductVersion.text)"])
     }
 
-    @Test("heads the change log, with the day of its release or \"Unreleased\"")
+    @Test("the change log begins with the version and its release date or \"Unreleased\"")
     func changes() throws {
         let heading = try text("CHANGELOG.md").split(separator: "\n").first { $0.hasPrefix("## ") }
         let day = try #require(heading.flatMap { $0.split(separator: "] - ").last })
@@ -49,7 +49,7 @@ struct VersionTests {
         #expect(day == "Unreleased" || day.wholeMatch(of: #/\d{4}-\d\d-\d\d/#) != nil)
     }
 
-    @Test("is printed by Scripts/version, which finds that all places agree")
+    @Test("Scripts/version prints the version and finds that all places agree")
     func script() async throws {
         var run = CommandRun(arguments: [], home: home)
         run.program = Programs.sources.appending(path: "Scripts/version").path

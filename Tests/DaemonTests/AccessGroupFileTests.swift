@@ -3,9 +3,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// Only root can make the administrator's files.
+/// Only root can create the administrator's files.
 @Suite(
-    "The files that grant access groups",
+    "Access group files",
     .enabled(if: Programs.isBuilt, "touchstoned is not built"),
     .enabled(if: geteuid() == 0, "not root")
 )
@@ -34,7 +34,7 @@ struct AccessGroupFileTests {
         chmod(path, 0o644)
     }
 
-    @Test("are the administrator's, by name, and then the user's own")
+    @Test("the administrator's files are read by name, and then the user's own")
     func read() async throws {
         try write("[one]\n/usr/bin/mail\n", to: "grants/10-mail.conf")
         try write("not a grant", to: "grants/README")
@@ -47,19 +47,19 @@ struct AccessGroupFileTests {
         #expect(finished.output.contains("\nhint: "))
     }
 
-    @Test("may be missing")
+    @Test("the directory of access group files may be missing")
     func missing() async throws {
         rmdir(grants)
         #expect(try await check().status == 0)
     }
 
-    /// How a file is made unfit to be believed.
+    /// What makes a file untrustworthy.
     enum Trick: CaseIterable, Sendable {
         case writable, linked, directory, foreign, writableDirectory, foreignDirectory, writableUsers
         case linkedUsers, tooLong, notText, tooMany
     }
 
-    @Test("are refused when others could have written them", arguments: Trick.allCases)
+    @Test("a file that others could have written is refused", arguments: Trick.allCases)
     func refused(trick: Trick) async throws {
         let file = grants + "/mail.conf"
         try write("[one]\n/usr/bin/mail\n", to: "grants/mail.conf")

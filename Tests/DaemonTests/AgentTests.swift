@@ -7,20 +7,20 @@ import Testing
 import TouchstoneTesting
 
 extension Programs {
-    /// Whether it was built, and tests can give it a group of its own.
+    /// Whether the agent was built, and tests can run it with another group.
     fileprivate static var canBeAgent: Bool { canChangeUser && access(agent, X_OK) == 0 }
 }
 
-/// The daemon that does not draw, and `touchstone-agent` with a group of its own, on a display that nothing draws on.
+/// A daemon that shows no prompts, and `touchstone-agent` with its own group, on a display without a server.
 @Suite(
-    "Prompts that an agent draws",
+    "Prompts shown by an agent",
     .enabled(if: Programs.isBuilt && Programs.canBeAgent, "needs root, setpriv and a built touchstone-agent")
 )
 struct AgentTests {
-    /// A group that nobody is in.
+    /// A group without members.
     private static let group: UInt32 = 54_321
 
-    /// A keychain whose boxes an agent draws, and the agent.
+    /// A keychain whose prompts an agent shows, and the agent.
     private struct Scene {
         let keychain: PrivateKeychain
         let display: DisplaySocket
@@ -40,7 +40,7 @@ struct AgentTests {
             if isSetUp { try keychain.client.setUp(prompt) }
         }
 
-        /// Waits until so many boxes were up.
+        /// Waits until `count` prompts were shown.
         func expectBoxes(_ count: Int) async throws {
             try await Deadline.wait(for: "\(count) boxes") { keychain.prompts >= count ? true : nil }
         }
@@ -59,10 +59,10 @@ struct AgentTests {
         )
     }
 
-    @Test("a new passcode is typed twice, the recovery code shown, and the passcode unlocks")
+    @Test("set-up asks for a new passcode twice and shows the recovery code, and the passcode unlocks")
     func setUpAndUnlock() async throws {
         let scene = try await Scene()
-        // Choose it, note the code, type the code.
+        // Choose the passcode, note the code, type the code.
         #expect(scene.keychain.prompts >= 3)
         try scene.keychain.client.lock()
         try scene.keychain.client.unlock(scene.prompt)
@@ -70,7 +70,7 @@ struct AgentTests {
         withExtendedLifetime(scene) {}
     }
 
-    @Test("a wrong passcode counts and is asked for again; cancel is the user's")
+    @Test("a wrong passcode is counted and asked for again, and a cancellation is userCanceled")
     func wrongAndCancelled() async throws {
         let scene = try await Scene()
         try scene.keychain.client.lock()
@@ -81,7 +81,7 @@ struct AgentTests {
         withExtendedLifetime(scene) {}
     }
 
-    @Test("an agent that is killed in the middle ends the prompt; the next one serves")
+    @Test("killing the agent ends its prompt, and the next agent works")
     func killed() async throws {
         let scene = try await Scene()
         let keychain = scene.keychain
@@ -96,7 +96,7 @@ struct AgentTests {
             } catch { return error }
         }
         try await scene.expectBoxes(before + 1)
-        // A box is told before the person takes the deed, which the next box would get otherwise.
+        // A prompt is noted before the scripted action is read, which the next prompt would get otherwise.
         try await Deadline.wait(for: "the person") {
             try String(contentsOfFile: keychain.home.appending("deeds"), encoding: .utf8).isEmpty ? true : nil
         }
@@ -111,7 +111,7 @@ struct AgentTests {
         withExtendedLifetime(next) {}
     }
 
-    @Test("no agent, and one of another group: nothing is drawn")
+    @Test("without an agent, or with one of another group, no prompt is shown")
     func none() async throws {
         let display = try DisplaySocket()
         let keychain = try PrivateKeychain(settings: ["test.agent-group = \(Self.group)"])
@@ -125,12 +125,12 @@ struct AgentTests {
         #expect(keychain.prompts == 0)
     }
 
-    @Test("no passcode is left in the agent after it was typed")
+    @Test("the agent's memory does not contain the passcode after it was entered")
     func residue() async throws {
         let scene = try await Scene()
         try scene.keychain.client.lock()
         try scene.keychain.client.unlock(scene.prompt)
-        // It waits for its next box once the answer was taken.
+        // The agent waits for its next prompt after the answer.
         let passcode = Array(PrivateKeychain.passcode.utf8)
         let process = scene.agent.processID
         try await Deadline.wait(for: "an agent without the passcode") {
@@ -139,7 +139,7 @@ struct AgentTests {
         withExtendedLifetime(scene) {}
     }
 
-    /// Runs a script in a session on a terminal, and returns its exit status.
+    /// Runs a script in a session on a terminal; returns its exit status.
     private func run(_ script: String, on terminal: PseudoTerminal, _ keychain: PrivateKeychain) async throws
         -> Int32
     {
@@ -155,12 +155,12 @@ struct AgentTests {
         return try await process.waitUntilEnd() >> 8
     }
 
-    @Test("the agent of a terminal serves that terminal's session, no other one, and ends with it")
+    @Test("a terminal's agent serves only that terminal's session, and ends with it")
     func terminal() async throws {
         let keychain = try PrivateKeychain(settings: ["test.agent-group = \(Self.group)"])
         try await keychain.start()
         let (terminal, other) = (try PseudoTerminal(), try PseudoTerminal())
-        // Its boxes are possible once it has registered; until then the command says 8, and nothing was drawn.
+        // Prompts are possible once it has registered; before, the command exits with 8 and shows nothing.
         let status = try await run(
             """
             setpriv --regid=\(Self.group) --clear-groups touchstone-agent --terminal < /dev/null & \

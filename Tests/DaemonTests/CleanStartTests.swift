@@ -6,7 +6,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "An installed daemon that is started directly, with an environment that acts",
+    "Starting an installed daemon directly with a hostile environment",
     .enabled(if: Programs.isBuilt, "touchstoned is not built"),
     .enabled(if: geteuid() == 0, "only root can look into the daemon")
 )
@@ -19,7 +19,7 @@ struct CleanStartTests {
         #endif
     }
 
-    /// A library that is loaded by name and does nothing.
+    /// A library that does nothing, loaded by name.
     private func library(in home: DaemonHome) throws -> String {
         let path = home.directory.appending("libpreloaded.so")
         try FileManager.default.copyItem(
@@ -29,7 +29,7 @@ struct CleanStartTests {
         return path
     }
 
-    @Test("runs without a library that was to be preloaded, with its arguments and name, as the same process")
+    @Test("a preloaded library is removed, and arguments, name and process number are kept")
     func preload() async throws {
         for program in [Programs.installedTouchstoned, Programs.touchstoned] {
             let isInstalled = program == Programs.installedTouchstoned
@@ -45,12 +45,12 @@ struct CleanStartTests {
             )
             let process = daemon.process.processID
             let maps = try String(contentsOf: "/proc/\(process)/maps")
-            // The control: the daemon for tests has it.
+            // Control: the daemon for tests keeps it.
             #expect(maps.contains("libpreloaded.so") == !isInstalled)
             let variables = try String(contentsOf: "/proc/\(process)/environ")
             #expect(variables.contains("LD_PRELOAD") == !isInstalled)
             #expect(try String(contentsOf: "/proc/\(process)/cmdline") == "\(program)\0--foreground\0")
-            // Not "exe", after the link that is executed; what looks for daemons in proc(5) goes by it.
+            // Not "exe", after the executed link; programs that look for daemons in proc(5) use this name.
             #expect(try String(contentsOf: "/proc/\(process)/comm").hasPrefix("touchstoned"))
             let status = try RemoteKeychain(layout: home.layout, daemon: .none).status()
             #expect(status.daemonProcess == Int64(process))
@@ -58,7 +58,7 @@ struct CleanStartTests {
     }
 
     @Test(
-        "keeps the socket that the service manager passed",
+        "the daemon keeps the socket that the service manager passed",
         .enabled(if: access("/usr/bin/python3", X_OK) == 0, "python3 is not installed")
     )
     func activation() async throws {

@@ -6,10 +6,10 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("Floods", .serialized, .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Floods of requests", .serialized, .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct FloodTests {
     @Test(
-        "random frames are answered or end their connection, and neither end nor slow the daemon",
+        "random frames are answered or end their connection, and the daemon keeps working",
         .timeLimit(.minutes(20))
     )
     func randomFrames() async throws {
@@ -18,13 +18,13 @@ struct FloodTests {
         var generator = SplitMix64(seed: 7)
         let frames = 200
         for _ in 0..<CaseSize.of(100, full: 5000) {
-            // Turned away while the daemon has not yet seen the end of those before.
+            // Refused until the daemon has noticed the end of earlier connections.
             let client = try await Deadline.wait(for: "a place") { try? await daemon.client() }
             var octets: [UInt8] = []
             for id in 2...UInt64(frames) { octets += Self.randomRequest(id, using: &generator) }
             try await client.write(octets)
             for _ in 2...frames { _ = try await client.reply() }
-            // The last one ends the connection, at the latest by its length.
+            // The last frame ends the connection, at the latest by its length.
             let noise = (0..<Int.random(in: 1...64)).map { _ in UInt8.random(in: 0...255, using: &generator) }
             try? await client.write(TestClient.header(noise.count) + noise + TestClient.header(0))
             #expect(try await client.isClosed())
@@ -33,7 +33,7 @@ struct FloodTests {
         #expect(daemon.process.isRunning)
     }
 
-    /// A request of random words that is no reason to hang up: a look-up, or a method of a newer client.
+    /// A random request that does not end the connection: a look-up, or an unknown method.
     private static func randomRequest(_ id: UInt64, using generator: inout SplitMix64) -> [UInt8] {
         guard Bool.random(using: &generator) else {
             var attributes: ItemAttributes = [:]
@@ -80,7 +80,7 @@ struct FloodTests {
         }
     }
 
-    @Test("lengths that are not allowed make no room in the daemon")
+    @Test("invalid lengths allocate no memory in the daemon")
     func lengths() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         func send(_ lengths: [Int]) async throws {
@@ -92,14 +92,14 @@ struct FloodTests {
         }
         let refused: [Int] = [0, 0x10_0001, 0x7FFF_FFFF, 0xFFFF_FFFF]
         let lengths = (0..<100).map { refused[$0 % refused.count] }
-        // What a connection itself takes is there afterwards.
+        // The memory of the connections themselves is allocated by the first round.
         try await send(lengths)
         let before = try Self.residentOctets(of: daemon.process.processID)
         try await send(lengths)
         #expect(try Self.residentOctets(of: daemon.process.processID) - before < 1 << 20)
     }
 
-    @Test("of ten thousand connections all but 256 are turned away, and the daemon recovers in 5 s")
+    @Test("of ten thousand connections all but 256 are refused, and the daemon recovers within 5 s")
     func connections() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         let bystander = try await daemon.client()
@@ -110,7 +110,7 @@ struct FloodTests {
         for _ in 0..<count { sockets.append(try UnixSocket.connect(to: daemon.home.layout.socket)) }
         #expect(try await bystander.call(.status, EmptyBody()).status == .success)
         #expect(try Self.residentOctets(of: daemon.process.processID) < 256 << 20)
-        // Those that were turned away are closed as soon as they are told; the others have two at most.
+        // Refused connections are closed as soon as they are told; the others have at most two descriptors.
         try await Deadline.wait(for: "256 connections") {
             try Self.descriptorCount(of: daemon.process.processID) <= before + 2 * 256 ? true : nil
         }
@@ -123,7 +123,7 @@ struct FloodTests {
         #expect(daemon.process.isRunning)
     }
 
-    @Test("without descriptors the daemon waits quietly, and serves again once there are some")
+    @Test("without free descriptors the daemon waits without busy looping, and serves again later")
     func descriptors() async throws {
         let daemon = try await RunningDaemon(
             DaemonHome(["log-level = critical"]),
@@ -135,7 +135,7 @@ struct FloodTests {
                 sockets.append(socket)
             }
         }
-        // Once it has taken in what came: ticks of 10 ms in a second, 5 % are 5.
+        // After the accepted connections: 5 ticks of 10 ms in a second are 5 %.
         try await Deadline.wait(for: "a quiet second") {
             let before = try Self.processorTime(of: daemon.process.processID)
             try await Task.sleep(for: .seconds(1))
@@ -147,7 +147,7 @@ struct FloodTests {
         }
     }
 
-    @Test("without descriptors nothing is opened or lost, and what was locked stays so")
+    @Test("without free descriptors no item is opened or lost, and a locked keychain stays locked")
     func descriptorsAndItems() async throws {
         let keychain = try PrivateKeychain()
         try await keychain.start(through: ["/usr/bin/prlimit", "--nofile=32"])
@@ -166,7 +166,7 @@ struct FloodTests {
         try add("before")
         var sockets: [CInt] = []
         for _ in 0..<60 { sockets.append(try UnixSocket.connect(to: keychain.layout.socket)) }
-        // A connection takes two: one that nobody can use may be left.
+        // A connection takes two descriptors, so one may be left.
         try await Deadline.wait(for: "the last descriptor") {
             try Self.descriptorCount(of: keychain.processID) >= 31 ? true : nil
         }
@@ -184,7 +184,7 @@ struct FloodTests {
         #expect(report.items == 2 && report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty)
     }
 
-    @Test("of a quarter of a million descriptors that a client passes none is kept")
+    @Test("of a quarter of a million descriptors passed by a client none is kept")
     func passedDescriptors() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         let client = try await daemon.client()
@@ -196,14 +196,14 @@ struct FloodTests {
             octets += TestClient.frame(RequestHead(id: id, method: .status), EmptyBody())
         }
         #expect(octets.count >= 1000)
-        // 250 with each byte: the answers show that the daemon has read them all.
+        // 250 with each byte; the answers show that the daemon has read them all.
         for octet in octets { try await client.write(octet, descriptors: 250) }
         for _ in 0..<requests { #expect(try await client.reply().status == .success) }
-        // Of one byte they would be 250; the daemon itself may open a few late.
+        // A single byte would leave 250; the daemon itself may open a few meanwhile.
         #expect(try Self.descriptorCount(of: daemon.process.processID) < before + 250)
     }
 
-    /// User and system time, in ticks (`/proc/PID/stat`, fields 14 and 15).
+    /// User and system time in ticks (`/proc/PID/stat`, fields 14 and 15).
     private static func processorTime(of pid: Int32) throws -> Int {
         let fields = try String(contentsOf: "/proc/\(pid)/stat").split(separator: " ")
         return (Int(fields[13]) ?? 0) + (Int(fields[14]) ?? 0)
@@ -218,13 +218,13 @@ struct FloodTests {
         return count - 2
     }
 
-    /// What is in memory (`/proc/PID/statm`, field 2, in pages).
+    /// Resident memory (`/proc/PID/statm`, field 2, in pages).
     private static func residentOctets(of pid: Int32) throws -> Int {
         let fields = try String(contentsOf: "/proc/\(pid)/statm").split(separator: " ")
         return (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// How many descriptors this process may have, after it has taken all that it may take.
+    /// The number of descriptors this process may have, after raising the limit.
     private static func mostDescriptors() -> Int {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

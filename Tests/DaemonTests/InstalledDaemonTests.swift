@@ -5,9 +5,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// The program that people install; the others start the one with test parts.
+/// The installed program; the other tests start the one with test parts.
 @Suite(
-    "The daemon as it is installed",
+    "The installed daemon",
     .serialized,
     .enabled(if: Programs.isBuilt, "touchstoned is not built")
 )
@@ -28,7 +28,7 @@ struct InstalledDaemonTests {
         )
     }
 
-    @Test("refuses every setting of tests, which the one for tests knows", arguments: testSettings)
+    @Test("every test setting is refused, but accepted by the daemon for tests", arguments: testSettings)
     func knowsNoTestParts(line: String) async throws {
         let installed = try await check(Programs.installedTouchstoned, line)
         #expect(installed.status == 1)
@@ -38,9 +38,9 @@ struct InstalledDaemonTests {
         #expect(try await check(Programs.touchstoned, line).status == 0)
     }
 
-    @Test("does not hold the name of one")
+    @Test("the program does not contain the name of a test setting")
     func holdsNone() async throws {
-        // Shorter names lie within instructions and not as text.
+        // Shorter names are encoded in instructions and not stored as text.
         for key in Self.testSettings.map({ String($0.prefix { $0 != " " }) }) where key.utf8.count > 15 {
             let command = ["/bin/grep", "--quiet", "--text", "--fixed-strings", key]
             #expect(try await Finished.running(command + [Programs.touchstoned]).status == 0)
@@ -48,18 +48,18 @@ struct InstalledDaemonTests {
         }
     }
 
-    /// A program that an attacker could put in the place of the one that draws.
+    /// How an attacker could replace the prompt program.
     enum Trick: CaseIterable, Sendable {
         case own, writable, inOpenDirectory, linked, missing, relative, directory
     }
 
     @Test(
-        "takes no prompt program that others than root could have put there",
+        "a prompt program that others than root could have placed there is refused",
         .enabled(if: geteuid() == 0, "only root can give files away"),
         arguments: Trick.allCases
     )
     func promptProgram(trick: Trick) async throws {
-        // Not below /tmp, which anybody may write to.
+        // Not below /tmp, which everybody may write to.
         let place = "/var/lib/touchstone-test-\(UUID().uuidString)"
         guard mkdir(place, 0o755) == 0 else { throw TestFailure.system(errno) }
         defer { try? FileManager.default.removeItem(atPath: place) }
@@ -94,7 +94,7 @@ struct InstalledDaemonTests {
         #expect(finished.output.contains("\nhint: "))
     }
 
-    @Test("asks no bus that its environment names; the one for tests does ask its own")
+    @Test("a bus from the environment is not used, except by the daemon for tests")
     func environmentNamesNoBus() async throws {
         for program in [Programs.installedTouchstoned, Programs.touchstoned] {
             let home = try DaemonHome(program == Programs.touchstoned ? [] : nil)
@@ -122,7 +122,7 @@ struct InstalledDaemonTests {
     }
 
     @Test(
-        "makes a keybag that the daemon of tests does not open, whatever its configuration says",
+        "the daemon for tests does not open a keybag made by the installed daemon",
         .enabled(if: access("/usr/bin/pinentry-tty", X_OK) == 0, "pinentry-tty is not installed")
     )
     func keybagStaysReal() async throws {
@@ -138,7 +138,7 @@ struct InstalledDaemonTests {
             kill(daemon.process.processID, SIGTERM)
             _ = try await daemon.process.waitUntilEnd()
         }
-        // Whoever writes this reads the passcode at the next prompt, were the keybag opened.
+        // If the keybag opened, the scripted pinentry would learn the passcode at the next prompt.
         let pinentry = try ScriptedPinentry()
         _ = try home.directory.write(
             "test.pinentry-program = \(pinentry.path)\ntpm = off\n",
@@ -160,14 +160,14 @@ struct InstalledDaemonTests {
         #expect(pinentry.processIdentifier == nil)
     }
 
-    /// A person at a terminal sets the keychain up.
+    /// A user at a terminal sets up the keychain.
     private static func setUp(_ layout: Layout) async throws -> StatusReply {
         let terminal = try PseudoTerminal()
         let prompt = PromptFields(
             origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm", characterType: "C.UTF-8"),
             reason: "a test"
         )
-        // Not on a thread of the tests, which others need meanwhile.
+        // Not on a thread of the tests' pool, which others need meanwhile.
         async let status: StatusReply = withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
@@ -196,7 +196,7 @@ struct InstalledDaemonTests {
     }
 }
 
-/// A socket that nobody has any business with.
+/// A socket that should get no connection.
 private struct CountingListener: ~Copyable {
     let path: String
     private let descriptor: CInt
@@ -208,7 +208,7 @@ private struct CountingListener: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Whether somebody connected.
+    /// Whether there was a connection.
     var isAsked: Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, 0) > 0

@@ -5,7 +5,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("Private keys of the real daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Private keys with a real daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct KeyTests {
     private static let digest = [UInt8](repeating: 7, count: 32)
 
@@ -32,7 +32,7 @@ struct KeyTests {
         return try keychain.client.useKey(request).withOctets { octets in octets.indices.map { octets[$0] } }
     }
 
-    @Test("a key works once its user typed the passcode, for that use alone, and after a restart")
+    @Test("a key works after its user entered the passcode, for that use only, and after a restart")
     func usedByPasscode() async throws {
         let keychain = try await PrivateKeychain.ready()
         let atStart = keychain.prompts
@@ -66,12 +66,12 @@ struct KeyTests {
         let before = keychain.prompts
         let read = ReadKey(representation: guarded.representation, prompt: keychain.prompt())
         #expect(try keychain.client.readKey(read) == guarded)
-        // The passcode unlocked the keybag for reading; the use asks for it once more.
+        // The passcode unlocked the keybag for reading; the use prompts once more.
         #expect(try Self.use(guarded, in: keychain).count == 64)
         #expect(keychain.prompts == before + 2)
     }
 
-    @Test("a key is worth nothing in another keychain")
+    @Test("a key does not work in another keychain")
     func foreign() async throws {
         let (here, there) = (try await PrivateKeychain.ready(), try await PrivateKeychain.ready())
         let key = try Self.make([], in: here)

@@ -6,10 +6,10 @@ import TouchstoneTesting
 
 @testable import TouchstoneDaemon
 
-@Suite("A crypto library that computes wrongly")
+@Suite("Known-answer tests of the crypto library")
 struct KnownAnswerTests {
     @Test(
-        "the daemon says which operation, ends, and has opened and made nothing",
+        "on a wrong answer the daemon names the operation and ends without opening or creating anything",
         .enabled(if: Programs.isBuilt, "touchstoned is not built"),
         arguments: KnownAnswers.Operation.allCases,
         ["--foreground", "--detach"]
@@ -32,7 +32,7 @@ struct KnownAnswerTests {
         }
     }
 
-    @Test("the refusal names the operation and what to do", arguments: KnownAnswers.Operation.allCases)
+    @Test("the error names the operation and has a hint", arguments: KnownAnswers.Operation.allCases)
     func told(operation: KnownAnswers.Operation) {
         var answers = KnownAnswers.published
         answers[operation][0] ^= 1

@@ -12,7 +12,7 @@ struct LaunchOptionsTests {
         try LaunchOptions(arguments) { $0 == 1000 ? alice : nil }
     }
 
-    @Test("asks for a daemon in the foreground, of whoever runs it or of the user that is named")
+    @Test("the options select a daemon in the foreground or background, and its owner")
     func serve() throws {
         #expect(try Self.read([]) == .serve(isDetached: false, owner: nil))
         #expect(try Self.read(["--foreground"]) == .serve(isDetached: false, owner: nil))
@@ -53,7 +53,7 @@ struct LaunchOptionsTests {
         (["1000"], "there is no option 1000"),
     ]
 
-    @Test("is refused with what to do, where it names no owner or excludes itself", arguments: refused)
+    @Test("invalid owners and conflicting options are refused with a hint", arguments: refused)
     func refusals(arguments: [String], says: String) throws {
         let error = #expect(throws: StartError.self) { try Self.read(arguments) }
         #expect(error?.message.hasPrefix(says) == true)
@@ -61,7 +61,7 @@ struct LaunchOptionsTests {
     }
 
     @Test(
-        "ends with the status of a wrong use, with an error and a hint, before anything else happens",
+        "wrong usage exits with status 64, an error and a hint, before anything else",
         .enabled(if: Programs.isBuilt, "touchstoned is not built"),
         arguments: [
             ["--owner", "0"], ["--owner", "4294967294"], ["--owner", "root"], ["--owner", "1", "--detach"],
@@ -79,7 +79,7 @@ struct LaunchOptionsTests {
     }
 
     @Test(
-        "names system mode in its help",
+        "the help mentions system mode",
         .enabled(if: Programs.isBuilt, "touchstoned is not built")
     )
     func help() async throws {

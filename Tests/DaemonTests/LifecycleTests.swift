@@ -4,9 +4,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("The life of the daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("The daemon's life cycle", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct LifecycleTests {
-    @Test("it serves until it is told to end, and leaves no socket behind")
+    @Test("the daemon serves until SIGTERM and removes its socket")
     func servesAndEnds() async throws {
         let daemon = try await RunningDaemon(DaemonHome())
         let client = try await daemon.client()
@@ -29,7 +29,7 @@ struct LifecycleTests {
         #expect(lines.last?.hasPrefix("hint: ") == true)
     }
 
-    @Test("started in the background it returns once it listens; started again it is content with the first")
+    @Test("--detach returns once the daemon listens, and succeeds if one is already running")
     func detached() async throws {
         let home = try DaemonHome(["idle-exit = 0"])
         let first = try await Finished.running(
@@ -59,7 +59,7 @@ struct LifecycleTests {
         try await Deadline.wait(for: "the end of the daemon") { ChildProcess.hasEnded(process) ? true : nil }
     }
 
-    @Test("without any client it ends by itself")
+    @Test("without clients the daemon ends after the idle time")
     func idle() async throws {
         let home = try DaemonHome(["idle-exit = 1"])
         let finished = try await Finished.running(
@@ -71,7 +71,7 @@ struct LifecycleTests {
         #expect(access(home.layout.socket, F_OK) != 0)
     }
 
-    @Test("a crash leaves nothing that the next daemon minds")
+    @Test("a daemon starts after a crash of the previous one")
     func crash() async throws {
         let home = try DaemonHome()
         let first = try await RunningDaemon(home)
@@ -81,7 +81,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "the configuration is checked without starting anything",
+        "--check-configuration reports errors without starting the daemon",
         arguments: [
             ("colour = red", "colour is not a setting"),
             ("idle-exit = soon", "idle-exit must be a whole number"),
@@ -105,7 +105,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "an option that there is not, or two that exclude each other, are wrong usage",
+        "unknown and conflicting options are wrong usage",
         arguments: [
             ["--bogus"], ["--detach", "--foreground"], ["serve"], ["--detach", "--detach"],
         ]
@@ -122,7 +122,10 @@ struct LifecycleTests {
         #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
     }
 
-    @Test("help and version are told, and nothing is started", arguments: ["--help", "-h", "--version"])
+    @Test(
+        "help and version are printed without starting the daemon",
+        arguments: ["--help", "-h", "--version"]
+    )
     func help(option: String) async throws {
         let home = try DaemonHome()
         let finished = try await Finished.running(
@@ -139,7 +142,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "a good configuration is accepted, whatever ends its lines",
+        "a valid configuration is accepted with any line ends",
         arguments: [
             ["log-level = debug  # more", "biometry = off", ""],
             ["log-level = debug  # more\r", "\r", "biometry = off\r"],

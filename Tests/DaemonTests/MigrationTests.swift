@@ -7,12 +7,12 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-@Suite("A keychain that moves to another daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Moving a keychain to another daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct MigrationTests {
     private static let secret = "marker-of-a-secret-41aa"
     private static let account = "marker-of-an-account-7e02"
 
-    /// A daemon without a keychain, whose person knows the recovery code of another one.
+    /// A daemon without a keychain whose user knows another keychain's recovery code.
     private static func machine(after old: PrivateKeychain) async throws -> PrivateKeychain {
         let new = try PrivateKeychain()
         try FileManager.default.copyItem(
@@ -67,11 +67,11 @@ struct MigrationTests {
         }
     }
 
-    @Test("takes the recovery code on the one side, and the code and a new passcode on the other")
+    @Test("an export requires the recovery code; an import the code and a new passcode")
     func moves() async throws {
         let old = try await PrivateKeychain.ready(settings: ["log-level = trace"])
         try Self.add(Self.account, Array(Self.secret.utf8), .devicePasscode, to: old)
-        // More than one frame together, and more than one part each.
+        // Together more than one frame, and each more than one part.
         for index in 0..<3 {
             try Self.add("large \(index)", [UInt8](repeating: UInt8(65 + index), count: 700_000), to: old)
         }
@@ -86,7 +86,7 @@ struct MigrationTests {
         let new = try await Self.machine(after: old)
         try Self.send(octets, to: new)
         #expect(try new.client.importKeychain(new.prompt()) == 4)
-        // The code, and the new passcode, whose box repeats it.
+        // A prompt for the code, and one for the new passcode and its repetition.
         #expect(new.prompts == 2)
         #expect(try new.client.status().keybag == .unlocked)
         #expect(try Self.found("large 2", in: new)?.count == 700_000)
@@ -118,7 +118,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("asks three times for the right code, and gives nothing for wrong ones or a cancelled box")
+    @Test("a wrong code is asked for three times, and wrong codes and cancellations yield nothing")
     func refusals() async throws {
         let old = try await PrivateKeychain.ready()
         try Self.add("one", [1], to: old)
@@ -159,7 +159,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("is asked for as seldom as anything whose prompts are cancelled again and again")
+    @Test("repeatedly cancelled exports are limited like other prompts")
     func counted() async throws {
         let keychain = try await PrivateKeychain.ready()
         let atStart = keychain.prompts
@@ -173,7 +173,7 @@ struct MigrationTests {
         #expect(keychain.prompts < atStart + 12)
     }
 
-    @Test("a client that goes in the middle leaves nothing behind, on either side")
+    @Test("a client that disconnects midway leaves nothing behind, on either side")
     func vanishing() async throws {
         let old = try await PrivateKeychain.ready()
         try Self.add("one", [UInt8](repeating: 1, count: 900_000), to: old)
@@ -190,7 +190,7 @@ struct MigrationTests {
             let client = RemoteKeychain(layout: new.layout, daemon: .none)
             try client.sendImport(ImportPart(offset: 0, octets: Array(octets.prefix(200_000))))
         }
-        // What another connection sent is not there.
+        // The upload of another connection is not visible.
         #expect(throws: KeychainError(.param)) {
             try new.client.sendImport(ImportPart(offset: 200_000, octets: [1]))
         }

@@ -3,9 +3,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("The end in the middle of a prompt", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Ending the daemon during a prompt", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct PromptEndTests {
-    /// A daemon whose prompt is on a terminal and waits for ever.
+    /// A daemon with a prompt on a terminal that waits for ever.
     private struct Scene {
         let daemon: RunningDaemon
         let pinentry: ScriptedPinentry
@@ -31,10 +31,10 @@ struct PromptEndTests {
         var hasOrphan: Bool { !ChildProcess.hasEnded(prompter) }
     }
 
-    /// Beside other tests the machine is busy with those.
+    /// The other tests keep the machine busy.
     private static let limit = CaseSize.of(Duration.seconds(20), full: .seconds(2))
 
-    @Test("SIGTERM takes the prompt away and tells the client, within two seconds")
+    @Test("SIGTERM removes the prompt and informs the client within two seconds")
     func terminated() async throws {
         let scene = try await Scene()
         let start = ContinuousClock.now
@@ -46,7 +46,7 @@ struct PromptEndTests {
         #expect(!scene.hasOrphan)
     }
 
-    @Test("SIGKILL leaves no prompt behind")
+    @Test("SIGKILL leaves no prompt")
     func killed() async throws {
         let scene = try await Scene()
         let start = ContinuousClock.now
@@ -58,7 +58,7 @@ struct PromptEndTests {
         #expect(ContinuousClock.now - start < Self.limit)
     }
 
-    @Test("a client that vanishes takes its prompt with it, and the daemon goes on")
+    @Test("a disconnecting client removes its prompt, and the daemon keeps running")
     func clientGone() async throws {
         let scene = try await Scene()
         await scene.client.hangUp()

@@ -5,7 +5,7 @@ import TouchstoneTesting
 
 @testable import TouchstoneDaemon
 
-@Suite("What others bring about as often as they like")
+@Suite("Events that others can cause at will")
 struct RepeatedEventTests {
     private final class Audit: AuditLog {
         let events = Mutex<[AuditEvent]>([])
@@ -13,7 +13,7 @@ struct RepeatedEventTests {
         var details: [String] { events.withLock { $0.map(\.detail) } }
     }
 
-    @Test("is one line at once, and one with the count after the pause")
+    @Test("the first of repeated events is logged immediately, and their number after the pause")
     func counted() async throws {
         let audit = Audit()
         let event = RepeatedEvent(.forgedSignal, audit, pause: .seconds(5))

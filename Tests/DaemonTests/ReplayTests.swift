@@ -4,10 +4,11 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("A recorded session", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Replayed sessions", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct ReplayTests {
-    // A session whose bytes do not depend on the connection, or a gesture that counts for the same request again.
-    @Test("is worth nothing, played back on another connection or on its own")
+    // Catches a session whose bytes do not depend on the connection, and an authentication that counts for a
+    // repeated request.
+    @Test("a recorded session is useless on another connection, whole or in part")
     func guardedItem() async throws {
         let keychain = try await PrivateKeychain.ready()
         func client() throws -> TestClient {
@@ -40,7 +41,7 @@ struct ReplayTests {
         }
         #expect(keychain.prompts == boxes)
 
-        // The request itself, from who was greeted, takes a gesture of its own.
+        // The same request on an authenticated connection needs its own prompt.
         let other = try client()
         try await other.hello()
         let again = try await other.call(.copyItems, look)

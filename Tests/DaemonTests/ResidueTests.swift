@@ -5,13 +5,13 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("What the daemon leaves behind", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Residues of the daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct ResidueTests {
     private static let secret = "marker-of-a-secret-9f2c"
     private static let account = "marker-of-an-account-71d0"
     private static let reason = "marker-of-a-reason\n2026-01-01T00:00:00Z error event=\"keybagUnlocked\""
 
-    @Test("neither log nor files hold a passcode, a secret, a name or the words of an app")
+    @Test("logs and files contain no passcode, secret, name or text of an app")
     func noMarkers() async throws {
         let keychain = try await PrivateKeychain.ready(settings: ["log-level = trace"])
         try Self.use(keychain)
@@ -31,11 +31,11 @@ struct ResidueTests {
             #expect(!text.contains("marker-of-a-reason"))
             #expect(!text.contains(PrivateKeychain.passcode))
         }
-        // One event, one line, whatever a client sent.
+        // Each event is one line, whatever a client sent.
         for line in log.split(separator: "\n") { #expect(line.hasPrefix("20") && line.contains("Z ")) }
     }
 
-    /// Adds, locks, and reads again with a prompt.
+    /// Adds an item, locks, and reads the item with a prompt.
     private static func use(_ keychain: PrivateKeychain) throws {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         let item = AddItem(
@@ -55,7 +55,7 @@ struct ResidueTests {
         let prompts = keychain.prompts
         let found = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt(reason)))
         #expect(found.count == 1)
-        // The passcode that unlocks is the one that the item demands.
+        // The passcode that unlocks is the one that the item requires.
         #expect(keychain.prompts == prompts + 1)
     }
 }

@@ -3,25 +3,26 @@ import KeychainModel
 import TouchstoneTesting
 
 extension Programs {
-    /// Whether the daemon was built.
+    /// Whether the daemon has been built.
     static var isBuilt: Bool {
         access(touchstoned, X_OK) == 0 && access(installedTouchstoned, X_OK) == 0
     }
 
     static let setpriv = "/usr/bin/setpriv"
 
-    /// Whether tests can become other users.
+    /// Whether tests can run processes as other users.
     static var canChangeUser: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
 }
 
-/// A home for a daemon: private, removed at the end.
+/// A private home directory for a daemon, removed at deinit.
 final class DaemonHome {
     let directory: TemporaryDirectory
     let layout: Layout
 
-    /// Makes a home whose configuration has these lines beside those that keep the machine's own parts out.
+    /// Creates a home with these lines of configuration, besides those that disable the machine's own
+    /// hardware and services.
     ///
-    /// Nil leaves those lines out too, which only the daemon for tests knows.
+    /// Nil omits those lines too, which only the daemon for tests accepts.
     init(_ configuration: [String]? = [], mode: UInt32 = 0o700) throws {
         directory = try TemporaryDirectory(mode: mode)
         let path = directory.path
@@ -42,17 +43,17 @@ final class DaemonHome {
 
     var environment: [String: String] { ["TOUCHSTONE_HOME": directory.path, "HOME": directory.path] }
 
-    /// Gives everything in it to a user.
+    /// Changes the owner of all files.
     func give(to user: UInt32) {
         for path in [directory.path, layout.configurationFile] { chown(path, user, user) }
     }
 }
 
-/// A daemon in the foreground, killed at the end.
+/// A daemon in the foreground, killed at deinit.
 final class RunningDaemon {
     let home: DaemonHome
     let process: ChildProcess
-    /// What it says on standard error.
+    /// The daemon's standard error.
     var log: String { (try? String(contentsOf: home.directory.appending("log"))) ?? "" }
 
     init(
@@ -82,7 +83,7 @@ final class RunningDaemon {
 
     deinit { process.stop() }
 
-    /// A client whose hello was accepted; on a busy machine one may come too late, and the next one in time.
+    /// A client after its hello; on a busy machine a hello may be too late, and is repeated.
     func client() async throws -> TestClient {
         try await Deadline.wait(for: "a hello in time") {
             let client = try connect()
@@ -95,7 +96,7 @@ final class RunningDaemon {
         }
     }
 
-    /// A client that has not said hello.
+    /// A client before its hello.
     func connect() throws -> TestClient { try TestClient(UnixSocket.connect(to: home.layout.socket)) }
 
     static func canConnect(to path: String) -> Bool {

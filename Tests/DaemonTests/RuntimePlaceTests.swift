@@ -11,7 +11,7 @@ import TouchstoneTesting
     )
 )
 struct RuntimePlaceTests {
-    /// A user whom nobody has.
+    /// A user ID that is not in use.
     private static let user: UInt32 = 61_957
     private static let directory = "/run/user/\(user)"
     private static let asUser = [
@@ -40,7 +40,7 @@ struct RuntimePlaceTests {
         chmod(file, 0o600)
     }
 
-    /// Makes `/run/user/UID` for the length of `body`.
+    /// Creates `/run/user/UID` while `body` runs.
     private static func withDirectory(_ body: () async throws -> Void) async throws {
         mkdir("/run/user", 0o755)
         mkdir(directory, 0o700)
@@ -63,7 +63,7 @@ struct RuntimePlaceTests {
         )
     }
 
-    /// The number of the daemon's process, by `touchstone status`.
+    /// The daemon's process number, as reported by `touchstone status`.
     private func daemonProcess(_ more: [String: String] = [:]) async throws -> pid_t {
         let status = try await run([Programs.touchstone, "status", "--json"], more)
         let line = status.output.split(separator: "\n").first { $0.contains("daemonProcess") }
@@ -72,7 +72,7 @@ struct RuntimePlaceTests {
         return number
     }
 
-    @Test("is found by cron, su and sudo where the session's client started it, and the other way round")
+    @Test("cron, su and sudo find the daemon that a session's client started, and vice versa")
     func found() async throws {
         try await Self.withDirectory {
             let ofSession = try await daemonProcess(["XDG_RUNTIME_DIR": Self.directory])
@@ -87,9 +87,7 @@ struct RuntimePlaceTests {
         }
     }
 
-    @Test(
-        "has its socket beside the store where there is no /run/user/UID, and is found after the user logs in"
-    )
+    @Test("without /run/user/UID the socket is beside the store, and is found after the login")
     func beforeLogin() async throws {
         let early = try await daemonProcess()
         defer { kill(early, SIGTERM) }
@@ -104,7 +102,7 @@ struct RuntimePlaceTests {
         }
     }
 
-    @Test("does not count a /run/user/UID that is open to others; doctor says why")
+    @Test("a /run/user/UID accessible to others is not used, and doctor says why")
     func open() async throws {
         try await Self.withDirectory {
             chmod(Self.directory, 0o755)
@@ -121,7 +119,7 @@ struct RuntimePlaceTests {
     }
 
     @Test(
-        "is refused in another user's directory by client, daemon and doctor, for a user and for root",
+        "another user's directory is refused by client, daemon and doctor, for a user and for root",
         arguments: [false, true]
     )
     func foreign(asRoot: Bool) async throws {

@@ -3,7 +3,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A look into the daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Protection of the daemon's process", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct SecrecyTests {
     /// A user that owns nothing else.
     private static let user: UInt32 = 12_345
@@ -20,14 +20,14 @@ struct SecrecyTests {
         ]
     }
 
-    /// Whether no process may trace another one that it did not start (Yama).
+    /// Whether processes may only trace their own children (Yama).
     private static var hasRestrictedTracing: Bool {
         let scope = try? String(contentsOf: "/proc/sys/kernel/yama/ptrace_scope")
         return scope.map { !$0.hasPrefix("0") } ?? false
     }
 
     @Test(
-        "another process of its own user sees nothing of it",
+        "another process of the same user cannot inspect the daemon",
         .enabled(
             if: Programs.canChangeUser && Python.isThere,
             "needs root, setpriv and python3 to be two processes of one other user"
@@ -42,7 +42,7 @@ struct SecrecyTests {
             #expect(finished.status != 0, "\(look): \(finished.output)")
         }
         #expect(try await Python.traces(daemon.process.processID, through: Self.asUser()) == "1 1")
-        // The looks would see something: they do of a process that does not protect itself.
+        // Control: an unprotected process can be inspected in these ways.
         let other = try await ChildProcess.start(
             Programs.setpriv,
             Array(Self.asUser().dropFirst()) + ["/bin/sleep", "600"],
@@ -57,7 +57,7 @@ struct SecrecyTests {
         #expect(try await Python.traces(other.processID, through: Self.asUser()) == "0 0")
     }
 
-    @Test("a crash leaves no core", arguments: [SIGSEGV, SIGABRT, SIGQUIT, SIGILL])
+    @Test("a crash leaves no core dump", arguments: [SIGSEGV, SIGABRT, SIGQUIT, SIGILL])
     func noCore(signal: Int32) async throws {
         let home = try DaemonHome()
         let directory = home.directory.path
@@ -73,11 +73,11 @@ struct SecrecyTests {
         #expect(finished.status == -signal)
         #expect(!finished.dumpedCore)
         #expect(access(directory + "/core", F_OK) != 0)
-        // Swift's own report of a crash would print what the process held.
+        // Swift's own crash report would print the process's data.
         #expect(!daemon.log.contains("Crash"))
     }
 
-    @Test("without locked memory for secrets the daemon refuses to start, and says what to do")
+    @Test("without locked memory for secrets the daemon refuses to start, with a hint")
     func noLockedMemory() async throws {
         let home = try DaemonHome()
         let withoutCapability = ["--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"]
@@ -94,13 +94,13 @@ struct SecrecyTests {
     }
 
     @Test(
-        "a client of another user is turned away, root not excepted",
+        "a client of another user is refused, including root",
         .enabled(if: Programs.canChangeUser && Python.isThere, "needs root, setpriv and python3")
     )
     func otherUser() async throws {
         let home = try DaemonHome(mode: 0o711)
         let daemon = try await RunningDaemon(home)
-        // The modes alone keep others out; take them away to see the daemon itself refuse.
+        // The modes alone keep others out; without them the daemon itself refuses.
         chmod(home.layout.runtimeDirectory, 0o711)
         chmod(home.layout.socket, 0o666)
         let reply = try await Python.firstOctets(from: home.layout.socket, through: Self.asUser())
@@ -117,13 +117,13 @@ struct SecrecyTests {
     }
 }
 
-/// A client in another language, for clients of other users.
+/// A client in Python, for other users.
 private enum Python {
     static let path = "/usr/bin/python3"
 
     static var isThere: Bool { access(path, X_OK) == 0 }
 
-    /// What process_vm_readv(2) and ptrace(2) say to who tries them: their errno.
+    /// The errno values of process_vm_readv(2) and ptrace(2).
     static func traces(_ pid: Int32, through wrapper: [String]) async throws -> String {
         let program = """
             import ctypes, sys
@@ -148,7 +148,7 @@ private enum Python {
         return try await Finished.running(wrapper + [path, "-c", program, "\(pid)"]).output
     }
 
-    /// Prints "missing" when the first message is `errSecMissingEntitlement` with number 0, else "greeted".
+    /// Prints "missing" if the first message is `errSecMissingEntitlement` with number 0, else "greeted".
     static func firstOctets(from socket: String, through wrapper: [String]) async throws -> String {
         let program = """
             import socket, sys

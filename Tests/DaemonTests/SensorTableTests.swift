@@ -3,9 +3,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// Only root can make the administrator's file.
+/// Only root can create the administrator's file.
 @Suite(
-    "The administrator's table of sensors",
+    "The administrator's sensor table",
     .enabled(if: Programs.isBuilt, "touchstoned is not built"),
     .enabled(if: geteuid() == 0, "not root")
 )
@@ -27,7 +27,7 @@ struct SensorTableTests {
         )
     }
 
-    @Test("has a name and a grade on each line, and may be missing")
+    @Test("each line has a name and a grade, and the file may be missing")
     func accepted() async throws {
         let finished = try await Finished.running(
             [Programs.touchstoned, "--check-configuration"],
@@ -40,7 +40,7 @@ struct SensorTableTests {
     }
 
     @Test(
-        "is refused with its line where it says anything else",
+        "any other line is refused with its number",
         arguments: [
             "sensor = good", "sensor =", "sensor", "sensor = strong fast", "sensor = weak match-on-chip now",
             "sensor = Strong", "sensor = strong\nsensor = weak",
@@ -54,7 +54,7 @@ struct SensorTableTests {
         #expect(finished.output.contains("\nhint: "))
     }
 
-    @Test("is refused where others can write it")
+    @Test("a file that others can write is refused")
     func writable() async throws {
         let finished = try await check("sensor = strong\n", mode: 0o666)
         #expect(finished.status == 1)

@@ -5,12 +5,12 @@ import TouchstoneTesting
 @testable import Desk
 @testable import TouchstoneDaemon
 
-@Suite("Looking at the sensor")
+@Suite("Watching the sensor")
 struct SensorWatchTests {
     private let reader = ScriptedReader()
     private let watchers = Watchers()
 
-    /// Whether a watcher is told of the sensor before the time is over; one that asks does so all the while.
+    /// Whether a watcher is told of the sensor within the time; with `asking`, it queries all the while.
     private func isTold(
         _ watcher: Watcher,
         asking: Bool = true,
@@ -25,7 +25,7 @@ struct SensorWatchTests {
         return false
     }
 
-    @Test("is done while somebody watches who asks for it, and not for who only hears what happens")
+    @Test("the sensor is observed only while a watcher queries capabilities")
     func looks() async throws {
         let watch = SensorWatch(reader: reader, watchers: watchers, pause: .milliseconds(20))
         let task = Task { try await watch.run() }
@@ -34,11 +34,11 @@ struct SensorWatchTests {
         #expect(!watchers.areAboutSensor)
         #expect(try await !isTold(watcher, asking: false, within: .seconds(1)))
 
-        // Nobody knows whether the first thing that is seen was told.
+        // It is unknown whether the first observation was reported before.
         #expect(try await isTold(watcher, within: .seconds(60)))
         reader.enrol(.failure(FingerprintError(.noSuchDevice)))
         #expect(try await isTold(watcher, within: .seconds(60)))
-        // What stays as it is is not told.
+        // An unchanged state is not reported.
         #expect(try await !isTold(watcher, within: .seconds(1)))
 
         #expect(watchers.areAboutSensor)

@@ -5,10 +5,10 @@ import TouchstoneTesting
 
 @Suite("Slow clients", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct SlowClientTests {
-    @Test("a thousand connections that send an byte now and then end in time, and others are served")
+    @Test("a thousand connections that send single bytes are ended in time, and others are served")
     func slowHellos() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
-        // The first bytes of a frame, of which more could come for a long time.
+        // The first bytes of a frame that could continue for a long time.
         let octets = TestClient.header(1000) + [UInt8](repeating: 0x18, count: 999)
         let bystander = try await daemon.client()
         var latencies: [Duration] = []
@@ -23,7 +23,7 @@ struct SlowClientTests {
                 waiting -= 1
             }
             let ended = open.filter { !$0.sendOne(of: octets) }
-            // Five seconds, and the time since the last look, in which the machine was busy elsewhere.
+            // Five seconds and tolerance, and the time since the last check, in which the machine was busy.
             let allowed = Duration.seconds(6) + look.duration(to: .now)
             look = .now
             overruns += ended.count { $0.start.duration(to: look) > allowed }
@@ -33,7 +33,7 @@ struct SlowClientTests {
             latencies.append(before.duration(to: .now))
             try await Task.sleep(for: .milliseconds(200))
         }
-        // Beside other tests the machine is busy with those.
+        // The other tests keep the machine busy.
         latencies.sort()
         let slowest = latencies[latencies.count * 99 / 100]
         #expect(slowest < CaseSize.of(.seconds(30), full: .milliseconds(250)), "\(latencies.suffix(3))")
@@ -44,7 +44,7 @@ struct SlowClientTests {
     }
 }
 
-/// A connection over which a frame goes byte by byte.
+/// A connection that sends a frame byte by byte.
 private final class SlowClient {
     let start = ContinuousClock.now
     private let socket: CInt
@@ -57,7 +57,7 @@ private final class SlowClient {
 
     deinit { close(socket) }
 
-    /// False when the daemon has hung up.
+    /// False if the daemon has disconnected.
     func sendOne(of octets: [UInt8]) -> Bool {
         var received: [UInt8] = Array(repeating: 0, count: 4096)
         while true {

@@ -8,7 +8,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "Memory that the system takes from the daemon",
+    "Swapping out the daemon's memory",
     .enabled(if: Programs.isBuilt, "touchstoned is not built"),
     .enabled(if: SwapFile.isPossible, "needs root and a place that can be swapped to")
 )
@@ -16,7 +16,7 @@ struct SwapTests {
     private static let secret = "marker-of-a-stored-secret-4c1e"
     private static let newSecret = "marker-of-a-secret-on-its-way-8a07"
 
-    @Test("none of it that holds secrets is written to the swap file, with a request and a prompt under way")
+    @Test("memory with secrets is not written to the swap file, with a request and a prompt in progress")
     func noMarkers() async throws {
         let swap = try await SwapFile()
         let keychain = try PrivateKeychain()
@@ -24,13 +24,13 @@ struct SwapTests {
         try keychain.client.setUp(keychain.prompt())
         try Self.add(to: keychain)
 
-        // The person is asked and does nothing: the new secret waits in the daemon, the keys are there.
+        // The user does not answer: the new secret waits in the daemon, and the keys are in memory.
         try keychain.tellPerson([.waits])
         let call = BlockingCall { try Self.update(in: keychain) }
         try await Deadline.wait(for: "the prompt") { Self.isAsking(keychain.processID) ? true : nil }
         let memory = try Memory(of: keychain.processID)
-        // The look would see something: the text of the store's schema lies in ordinary memory. What is on its way to
-        // the file while it is found is there at the second look.
+        // Control: the text of the store's schema is in ordinary memory and found in the swap file. A page
+        // still being written is found by the second search.
         for _ in 0..<2 {
             try await Deadline.wait(for: "ordinary memory in the swap file") {
                 try memory.pageOut()
@@ -79,7 +79,7 @@ struct SwapTests {
         try keychain.client.update(change)
     }
 
-    /// Whether the program that asks the person runs, which until a moment ago had the passcode in its script.
+    /// Whether the prompt program is running, whose script contained the passcode until a moment ago.
     private static func isAsking(_ daemon: Int32) -> Bool {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")) ?? []
         return threads.contains { thread in
@@ -91,15 +91,15 @@ struct SwapTests {
     }
 }
 
-/// The memory of a process that runs, as proc(5) `smaps` tells it.
+/// The memory of a running process, from proc(5) `smaps`.
 private struct Memory {
     struct Region {
-        /// The line that begins it: addresses, rights and file.
+        /// The line that begins the region: addresses, permissions and file.
         let name: String
         let addresses: Range<UInt64>
-        /// Whether it is the process's own, which a file does not have.
+        /// Whether the region is private memory, not backed by a file.
         let isPrivate: Bool
-        /// How much of it is in the swap file, in KiB.
+        /// The amount in the swap file, in KiB.
         var swapped = 0
         var isLocked = false
     }
@@ -136,8 +136,8 @@ private struct Memory {
         return regions
     }
 
-    /// Has the system write to the swap file what may be written there, as it does when memory is short: it refuses the
-    /// regions that are locked.
+    /// Lets the system swap out all that may be swapped, as it does when memory is short; it refuses locked
+    /// regions.
     func pageOut() throws {
         for region in try regions() where region.isPrivate {
             _ = clinux_pages_out(descriptor, region.addresses.lowerBound, region.addresses.count)
@@ -145,15 +145,15 @@ private struct Memory {
     }
 }
 
-/// A file that the system swaps to before all others.
+/// A swap file with the highest priority.
 private final class SwapFile: Sendable {
     private static let programs = ["/sbin/mkswap", "/sbin/swapon", "/sbin/swapoff", "/bin/dd"]
     private let directory: TemporaryDirectory
 
-    /// Whether this machine lets us swap to a file of ours.
+    /// Whether this machine allows a swap file.
     static let isPossible: Bool = {
         guard geteuid() == 0, programs.allSatisfy({ access($0, X_OK) == 0 }) else { return false }
-        // Pages that stay compressed in memory are never in the file.
+        // Pages that zswap keeps compressed in memory never reach the file.
         let zswap = try? String(contentsOf: "/sys/module/zswap/parameters/enabled")
         guard zswap?.hasPrefix("Y") != true, let directory = try? TemporaryDirectory() else { return false }
         let file = directory.appending("swap")
@@ -199,7 +199,7 @@ private final class SwapFile: Sendable {
         try await run(Self.script(directory.appending("swap"), megabytes: 64))
     }
 
-    /// What is in it, past the page cache, which does not know what the system wrote.
+    /// The file's content, read past the page cache, which lacks what the system swapped out.
     func octets() async throws -> Data {
         let copy = directory.appending("copy")
         try await run("dd if=\(directory.appending("swap")) of=\(copy) bs=1M iflag=direct")
@@ -207,7 +207,7 @@ private final class SwapFile: Sendable {
     }
 
     deinit {
-        // A file in use cannot go.
+        // A swap file in use cannot be removed.
         let off = try? Process.run(
             URL(fileURLWithPath: "/sbin/swapoff"),
             arguments: [directory.appending("swap")]

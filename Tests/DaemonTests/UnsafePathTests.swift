@@ -3,9 +3,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("Files that are not ours alone", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Files that others can access", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct UnsafePathTests {
-    /// What somebody did to the home before the daemon starts.
+    /// What was done to the home before the daemon starts.
     enum Trick: String, CaseIterable, Sendable {
         case openData, linkedData, foreignData, openRun, linkedRun, pipeForKeybag, linkedKeybag,
             secondNameOfAttempts
@@ -47,7 +47,7 @@ struct UnsafePathTests {
         }
     }
 
-    @Test("the daemon refuses to start, and says so in two lines", arguments: Trick.allCases)
+    @Test("the daemon refuses to start, with an error and a hint", arguments: Trick.allCases)
     func refused(trick: Trick) async throws {
         guard trick != .foreignData || geteuid() == 0 else { return }
         let home = try DaemonHome()
@@ -61,7 +61,7 @@ struct UnsafePathTests {
         #expect(!RunningDaemon.canConnect(to: home.layout.socket))
     }
 
-    @Test("in the background the refusal is told just the same")
+    @Test("--detach reports the refusal too")
     func refusedDetached() async throws {
         let home = try DaemonHome()
         try Trick.openData.apply(to: home)

@@ -8,9 +8,9 @@ private func manifest(_ text: String) throws -> AccessGroupManifest {
     return manifest
 }
 
-@Suite("A manifest of access groups")
+@Suite("Access group manifests")
 struct AccessGroupManifestTests {
-    @Test("grants each program the groups that it stands under, in their order")
+    @Test("a program has the groups under which it is listed, in their order")
     func grants() throws {
         let manifest = try manifest(
             """
@@ -30,14 +30,14 @@ struct AccessGroupManifestTests {
         #expect(manifest.groups(of: nil).isEmpty)
     }
 
-    @Test("knows a program by the bytes of its path, not by how they look")
+    @Test("programs are identified by the bytes of their paths, not by canonical equivalence")
     func octets() throws {
         let manifest = try manifest("[group]\n/opt/caf\u{E9}")
         #expect(!manifest.groups(of: "/opt/caf\u{E9}").isEmpty)
         #expect(manifest.groups(of: "/opt/cafe\u{301}").isEmpty)
     }
 
-    @Test("of several texts grants what each of them says")
+    @Test("several manifests add up")
     func several() throws {
         var manifest = try manifest("[one]\n/usr/bin/mail")
         try manifest.add("[two]\n/usr/bin/mail")
@@ -45,7 +45,7 @@ struct AccessGroupManifestTests {
     }
 
     @Test(
-        "is refused with the line that is wrong",
+        "a malformed manifest is refused with the line number",
         arguments: [
             ("/usr/bin/mail", 1), ("[]", 1), ("\r\n[group", 2), ("[a]\nmail", 2), ("[a]\n./mail", 2),
             ("[a]\n/b\0", 2), ("[" + String(repeating: "a", count: 1025) + "]", 1),
@@ -63,7 +63,7 @@ struct AccessGroupManifestTests {
 
 @Suite("A program's own group in a manifest")
 struct OwnGroupTests {
-    @Test("stands for its path's group, by a path or a pattern; the first line that fits counts")
+    @Test("an own group replaces the path's group, by path or pattern, and the first match counts")
     func own() throws {
         let manifest = try manifest(
             "[a]\nown /opt/app-*/bin/app\nown /usr/bin/app\n[b]\nown /opt/*/bin/app\n/usr/bin/app"
@@ -76,7 +76,7 @@ struct OwnGroupTests {
     }
 
     @Test(
-        "a star stands for any characters but a slash",
+        "a star matches any characters except a slash",
         arguments: [
             ("/opt/app-*/bin/app", "/opt/app-1/bin/app", true),
             ("/opt/app-*/bin/app", "/opt/app-/bin/app", true),
@@ -97,7 +97,7 @@ struct OwnGroupTests {
     }
 
     @Test(
-        "may not be named like a program, nor like the command",
+        "an own group may not be named like a program or the command",
         arguments: ["/usr/bin/other", "touchstone"]
     )
     func names(group: String) {

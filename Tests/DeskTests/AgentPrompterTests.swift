@@ -6,8 +6,8 @@ import TouchstoneTesting
 
 @testable import Desk
 
-/// Boxes on their way through a scripted agent, over the calls that the socket brings.
-@Suite("Boxes that an agent draws")
+/// Prompts that pass through a scripted agent, over the calls that the socket provides.
+@Suite("Prompts shown by an agent")
 struct AgentPrompterTests {
     private static let terminal = AgentRegistration.Place.terminal(
         path: "/dev/pts/7",
@@ -26,7 +26,7 @@ struct AgentPrompterTests {
     }
 
     private func asker(_ role: AskerRole) -> Asker {
-        // A start that no process has: the kernel is not asked about the scripted agent's terminal.
+        // No process has this start time: the kernel is not queried about the scripted agent's terminal.
         ClientIdentity(ownProgram: nil)
             .asker(uid: geteuid(), pid: getpid(), processStart: 0, program: nil, role: role, isStill: nil)
     }
@@ -68,7 +68,7 @@ struct AgentPrompterTests {
         AgentAnswer(number: number, outcome: .answered(.entered(SecretBytes(copying: Array(text.utf8)))))
     }
 
-    @Test("a typed passcode comes back, and the box is told as shown on the terminal's channel")
+    @Test("an entered passcode is returned, and the prompt is reported on the terminal's channel")
     func typed() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
@@ -85,7 +85,7 @@ struct AgentPrompterTests {
         agent.end()
     }
 
-    @Test("an answer before the box is up, or one that it cannot have, ends it as failed")
+    @Test("an answer before the prompt is shown, or of the wrong kind, fails the prompt")
     func impossibleAnswers() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
@@ -102,12 +102,12 @@ struct AgentPrompterTests {
             try await agent.boxIsAnswered(answer(second, "typed"))
         }
         #expect(await touched.value == .failed(.prompterFailed))
-        // One that is over, and one that never was.
+        // A finished prompt, and one that never existed.
         await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(BoxNumber(second + 7)) }
         agent.end()
     }
 
-    @Test("an agent that dies in the middle ends the box as dismissed, and is not asked again")
+    @Test("an agent that ends during a prompt dismisses it and gets no further prompt")
     func dies() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
@@ -119,13 +119,13 @@ struct AgentPrompterTests {
         #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
     }
 
-    @Test("one that goes before its box is up is followed by the next, or by none")
+    @Test("a prompt whose agent ends before showing it goes to the next agent, if any")
     func goesEarly() async throws {
         let desk = try desk()
         let first = try await agent(Self.terminal, at: desk)
         let last = try await agent(Self.terminal, at: desk)
         let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
-        // The last one that came has it.
+        // The last registered agent gets the prompt.
         _ = try await last.nextBox().number
         last.end()
         let number = try await first.nextBox().number
@@ -146,7 +146,7 @@ struct AgentPrompterTests {
         #expect(await shown.value == .noAgent)
     }
 
-    @Test("a cancelled box is taken away by the open call, and ends when the agent says so")
+    @Test("a cancelled prompt is withdrawn through the open call, and ends when the agent confirms")
     func cancelled() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
@@ -161,7 +161,7 @@ struct AgentPrompterTests {
         agent.end()
     }
 
-    @Test("an agent that shows nothing, or takes nothing away, gets no other box")
+    @Test("an agent that does not show or does not withdraw a prompt gets no further one")
     func stopped() async throws {
         let patience = AgentPrompter.Patience(
             shown: .milliseconds(300),
@@ -189,7 +189,7 @@ struct AgentPrompterTests {
         stubborn.end()
     }
 
-    @Test("a box behind another one has all of its time from its turn on, however long the other one takes")
+    @Test("a queued prompt has its whole time from its turn on")
     func waitsForTurn() async throws {
         let patience = AgentPrompter.Patience(
             shown: .milliseconds(400),
@@ -202,17 +202,17 @@ struct AgentPrompterTests {
         let number = try await agent.nextBox().number
         try await agent.boxIsShown(BoxNumber(number))
         let second = Task { await ask(AgentPrompter(roster, patience: patience), prompt) }
-        // A person who takes five times as long as the agent may.
+        // A user who takes five times as long as the agent may.
         try await Task.sleep(for: .seconds(2))
         try await agent.boxIsAnswered(answer(number, "marble"))
         #expect(await first.value == .entered("marble"))
-        // Now it is its turn, and the agent does not take it.
+        // Now it is this prompt's turn, and the agent does not show it.
         #expect(await second.value == .failed(.prompterFailed))
         #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
         agent.end()
     }
 
-    @Test("an answer of another program than the one that registered is not taken, and ends the agent")
+    @Test("an answer from another program than the registered one is refused, and ends the agent")
     func anotherProgram() async throws {
         let desk = try desk()
         let isSame = Guarded(true)
@@ -243,7 +243,7 @@ struct AgentPrompterTests {
         agent.end()
     }
 
-    @Test("the terminal's own agent comes first, the display's only where its box would be seen")
+    @Test("a terminal's agent is preferred, and the display's is used only where its prompt is seen")
     func choice() async throws {
         let desk = try desk()
         func channels(_ origin: PromptOrigin) async -> Int? {
@@ -265,7 +265,7 @@ struct AgentPrompterTests {
         onTerminal.end()
     }
 
-    @Test("the first agent of the display stays; one that comes after its end is a new channel")
+    @Test("the first agent of a display stays registered, and a later one is a new channel")
     func registrations() async throws {
         let desk = try desk()
         let first = try await agent(Self.graphical, at: desk)
@@ -284,9 +284,7 @@ struct AgentPrompterTests {
         for visit in crowd + [second] { visit.end() }
     }
 
-    @Test(
-        "agents call their own methods and nothing else, apps all others; without a roster there are no agents"
-    )
+    @Test("agents may call only their own methods, and apps only the others; per-user mode has no agents")
     func roles() throws {
         let desk = try desk()
         let (agent, app) = (desk.visit(by: asker(.agent)), desk.visit(by: asker(.app)))
@@ -303,7 +301,7 @@ struct AgentPrompterTests {
 }
 
 extension AgentPrompter.Patience {
-    /// Longer than other tests hold the machine.
+    /// Longer than other tests keep the machine busy.
     fileprivate static let ofTests = Self(
         shown: .seconds(90),
         overtime: .seconds(90),

@@ -16,7 +16,7 @@ struct ContextTableTests {
         SecretBytes(copying: [UInt8](repeating: 1, count: count))
     }
 
-    @Test("beyond the limit, the context that was used longest ago is forgotten")
+    @Test("above the limit the least recently used context is dropped")
     func eviction() throws {
         let table = table()
         for number: UInt64 in 1...4 { try table.setPassword(password(), of: number) }
@@ -29,7 +29,7 @@ struct ContextTableTests {
         #expect(kept == [true, false, true])
     }
 
-    @Test("a context that a request works with is not forgotten")
+    @Test("a context in use by a request is not dropped")
     func busy() throws {
         let table = table(contexts: 2)
         let context = try table.enter(1, request: 10)
@@ -38,14 +38,14 @@ struct ContextTableTests {
         #expect(throws: KeychainError(.authFailed)) { try table.authorization(of: context) }
     }
 
-    @Test("a password that is too long is refused")
+    @Test("a password above the maximum length is refused")
     func longPassword() {
         let table = table()
         #expect(throws: KeychainError(.param)) { try table.setPassword(password(count: 1025), of: 1) }
         #expect(table.count == 0)
     }
 
-    @Test("passwords are refused when their locked memory is used up, and accepted again once one is gone")
+    @Test("passwords are refused while their locked memory is used up, and accepted after one is removed")
     func passwordBudget() throws {
         let table = table(contexts: 100, passwordOctets: 4096)
         for number: UInt64 in 1...4 { try table.setPassword(password(count: 512), of: number) }
@@ -56,7 +56,7 @@ struct ContextTableTests {
         try table.setPassword(password(count: 512), of: 6)
     }
 
-    @Test("a context that holds nothing is not kept")
+    @Test("an empty context is not kept")
     func empty() throws {
         let table = table()
         for request: UInt64 in 1...100 {

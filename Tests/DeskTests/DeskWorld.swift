@@ -8,7 +8,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-/// A desk over the real engines and a scripted person, in a directory of its own.
+/// A desk with the real engines and a scripted user, in a private directory.
 final class DeskWorld: Sendable {
     static let passcode = "orbit hazel trumpet velvet quarry"
 
@@ -18,7 +18,7 @@ final class DeskWorld: Sendable {
     private let path: String
     private let ownsPath: Bool
 
-    /// A new keychain; or that of another world, which has let go of it, as a new run of the daemon opens it.
+    /// A new keychain, or that of another world that has released it, opened as by a new run of the daemon.
     init(at path: String? = nil) throws {
         self.path = path ?? FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
         ownsPath = path == nil
@@ -63,13 +63,13 @@ final class DeskWorld: Sendable {
 
     // MARK: Callers
 
-    /// A program of this user; nothing looks whether it is still the same.
+    /// A program of this user that is never checked again.
     static func asker(_ program: String = "/usr/bin/app") -> Asker {
         ClientIdentity(ownProgram: nil)
             .asker(uid: geteuid(), pid: getpid(), processStart: 1, program: program, isStill: { true })
     }
 
-    /// Makes the keybag.
+    /// Creates the keybag.
     func setUp() async throws {
         prompter.will(.type(Self.passcode), .confirm, .typeShown)
         let visit = desk.visit(by: Self.asker())
@@ -96,7 +96,7 @@ final class DeskWorld: Sendable {
         visit.end()
     }
 
-    /// A door of its own for a caller.
+    /// A separate door for a caller.
     func lines(of asker: Asker = DeskWorld.asker()) throws -> LineClient {
         let client = try LineClient()
         let visit = desk.visit(by: asker)
@@ -137,7 +137,7 @@ final class LineClient: Sendable {
         #expect(write(output, octets, octets.count) == octets.count)
     }
 
-    /// The next answer; empty once the door is shut.
+    /// The next answer; empty once the door is closed.
     func answer() async throws -> String {
         var line: [UInt8] = []
         while true {
@@ -152,12 +152,12 @@ final class LineClient: Sendable {
         }
     }
 
-    /// Sends a line and waits for its answer.
+    /// Sends a line and waits for the answer.
     func ask(_ line: String) async throws -> String {
         send(line)
         return try await answer()
     }
 
-    /// Goes, without waiting for anything.
+    /// Disconnects without waiting.
     func hangUp() { close(output) }
 }

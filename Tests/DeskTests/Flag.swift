@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says once that something happened.
+/// A flag that can be raised once.
 final class Flag: Sendable {
     private let value = Atomic(false)
     var isRaised: Bool { value.load(ordering: .acquiring) }

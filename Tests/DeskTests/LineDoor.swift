@@ -5,20 +5,20 @@ import KeychainModel
 import SecretMemory
 import Threads
 
-/// A door of two requests, a line each, over a pipe: all that a protocol costs beside the desk.
+/// A door with two requests of one line each, over a pipe: the minimum that a protocol needs beside the desk.
 ///
 /// ```
 /// unlock                  1 ok
 /// get SERVICE ACCOUNT     2 item TEXT
 ///                         3 error STATUS CAUSE
 /// ```
-/// An answer begins with the number of its line. When the pipe is closed, what was asked for is cancelled.
+/// An answer begins with the number of its line. Closing the pipe cancels pending requests.
 struct LineDoor: Sendable {
     let visit: Visit
     let input: CInt
     let output: CInt
 
-    /// Serves until the other end of `input` is closed, and closes both then.
+    /// Serves until the other end of `input` is closed, then closes both.
     func serve() async {
         await withTaskGroup(of: Void.self) { group in
             var number: UInt64 = 0
@@ -65,7 +65,7 @@ struct LineDoor: Sendable {
         }
     }
 
-    /// The data of a page's one item.
+    /// The data of a page's only item.
     private static func text(of page: borrowing EncodedItems) -> String {
         page.octets.withOctets { octets in
             let data = try? CBORReader.read(octets) { reader throws(CBORError) in

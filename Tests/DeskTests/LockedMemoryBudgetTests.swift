@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Locked memory for requests")
 struct LockedMemoryBudgetTests {
-    @Test("room comes back when its owner lets go, and whoever waits is told")
+    @Test("released memory is available again, and a waiting request is notified")
     func release() {
         let budget = LockedMemoryBudget(octets: 4 << 20)
         let told = Flag()
@@ -17,7 +17,7 @@ struct LockedMemoryBudgetTests {
         #expect(budget.reserve(2 << 20) != nil)
     }
 
-    @Test("the longest request finds room even where the limit is low")
+    @Test("the longest request always fits, even with a low limit")
     func lowLimit() {
         var limits = DeskLimits(longestRequest: 1 << 20)
         limits.lockedOctets = 0
@@ -25,7 +25,7 @@ struct LockedMemoryBudgetTests {
         #expect(budget.reserve(LockedMemoryBudget.cost(ofRequest: 1 << 20)) != nil)
     }
 
-    @Test("waiting for room ends when it is there")
+    @Test("waiting for memory ends when it is available")
     func waiting() async {
         let budget = LockedMemoryBudget(octets: 4 << 20)
         var first = budget.reserve(4 << 20)
@@ -35,7 +35,7 @@ struct LockedMemoryBudgetTests {
         #expect(await waiter.value)
     }
 
-    @Test("waiting for room ends when the task is cancelled")
+    @Test("waiting for memory ends when the task is cancelled")
     func cancelled() async {
         let budget = LockedMemoryBudget(octets: 4 << 20)
         let all = budget.reserve(4 << 20)

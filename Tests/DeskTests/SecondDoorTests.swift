@@ -4,10 +4,10 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// What a door need not know is served all the same at one that knows two requests (`LineDoor`).
-@Suite("A second door to the desk, line by line over a pipe", .timeLimit(.minutes(20)))
+/// The desk's functions do not depend on the door: tested with one that has two requests (`LineDoor`).
+@Suite("A second door to the desk: lines over a pipe", .timeLimit(.minutes(20)))
 struct SecondDoorTests {
-    @Test("before set-up the answer says what there is not")
+    @Test("before set-up the error says that there is no keychain")
     func notSetUp() async throws {
         let client = try DeskWorld().lines()
         #expect(try await client.ask("get mail me") == "1 error -25291 notSetUp")
@@ -16,9 +16,7 @@ struct SecondDoorTests {
         #expect(try await client.answer() == "")
     }
 
-    @Test(
-        "a locked keychain is unlocked for a look-up: asked for again after a wrong passcode, and only once"
-    )
+    @Test("a look-up unlocks a locked keychain, with another prompt after a wrong passcode")
     func lookUp() async throws {
         let world = try DeskWorld()
         try await world.setUp()
@@ -37,7 +35,7 @@ struct SecondDoorTests {
         client.hangUp()
     }
 
-    @Test("unlocking by itself is for all doors; a user who cancels is an error of the call")
+    @Test("an unlock applies to all doors, and a cancellation is an error of the call")
     func unlock() async throws {
         let world = try DeskWorld()
         try await world.setUp()
@@ -58,9 +56,7 @@ struct SecondDoorTests {
         other.hangUp()
     }
 
-    @Test(
-        "an item that demands its user asks at each door and each time; a caller that goes takes its box with it"
-    )
+    @Test("a guarded item prompts at each door and each time, and disconnecting removes the prompt")
     func demanding() async throws {
         let world = try DeskWorld()
         try await world.setUp()
@@ -83,7 +79,7 @@ struct SecondDoorTests {
         #expect(world.prompter.visibleCount == 0)
     }
 
-    @Test("a program sees its own items alone, and is told whose the others are")
+    @Test("a program sees only its own items, and is told who owns the others")
     func groups() async throws {
         let world = try DeskWorld()
         try await world.setUp()
@@ -96,7 +92,7 @@ struct SecondDoorTests {
         other.hangUp()
     }
 
-    @Test("two doors have visits of different numbers, and what one was shown is nothing at the other")
+    @Test("two doors have different visits, and an authentication at one does not count at the other")
     func numbers() async throws {
         let world = try DeskWorld()
         try await world.setUp()

@@ -5,24 +5,25 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("Attempts that end in a crash", .serialized)
+@Suite("Authentication attempts that end in a crash", .serialized)
 struct AttemptTests {
-    // A daemon that counts after the verdict, or not durably, gives a try for each kill.
-    @Test("who kills the daemon at each verdict has four tries and no more")
+    // Catches attempts that are counted after the verdict or not durably, which gives a free attempt per
+    // kill.
+    @Test("killing the daemon at each verdict allows four attempts and no more")
     func killedAtVerdict() async throws {
         let keychain = try await PrivateKeychain.ready()
         try keychain.client.lock()
         var tries = 0
         var refusal: KeychainError?
         for round in 1...8 {
-            // The second box says that the passcode was wrong: then the daemon dies.
+            // The second prompt says that the passcode was wrong; then the daemon is killed.
             try keychain.tellPerson([.types("wrong passcode \(round)"), .killsDaemon])
             do {
                 try keychain.unlock()
             } catch {
                 refusal = error as? KeychainError
             }
-            // The fourth verdict is not followed by a box: there is a delay.
+            // The fourth verdict is followed by a delay instead of a prompt.
             if case .wait? = refusal?.remedy {
                 tries += 1
             } else {
@@ -37,7 +38,7 @@ struct AttemptTests {
         #expect(tries == 4)
         let status = try keychain.client.status()
         #expect(status.authentication.passcodeDelay > 0 && status.keybag == .locked)
-        // A restart does not shorten the delay, and even the right passcode is not tried during it.
+        // A restart does not shorten the delay, and not even the right passcode is tried during it.
         keychain.stop(with: SIGKILL)
         try await keychain.start()
         try keychain.tellPerson([])
@@ -46,7 +47,7 @@ struct AttemptTests {
         #expect(try keychain.client.status().authentication.passcodeFailures == 4)
     }
 
-    /// What sets a program's wall clock alone, by days.
+    /// A command prefix that shifts a program's wall clock by `days`.
     private static func wallClock(_ days: Int) throws -> [String] {
         let directories = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
         let libraries = directories.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
@@ -57,7 +58,8 @@ struct AttemptTests {
         ]
     }
 
-    /// What lets a program believe in another boot, long ago, with mounts and a clock of its own.
+    /// A command prefix that gives a program another boot ID and boot time, in its own mount and time
+    /// namespaces.
     private static func boot(_ identifier: String) -> [String] {
         let mount = "mount --bind '\(identifier)' /proc/sys/kernel/random/boot_id"
         return [
@@ -66,9 +68,9 @@ struct AttemptTests {
         ]
     }
 
-    // A delay that ends by the wall clock, or that is forgotten or shortened by another boot.
+    // Catches delays measured by the wall clock, or forgotten or shortened by a reboot.
     @Test(
-        "a wall clock set by 30 days shortens no delay, and another boot begins it anew",
+        "a wall clock moved by 30 days shortens no delay, and a reboot restarts it",
         .enabled(
             if: FullDiskTests.canMount && access("/usr/bin/faketime", X_OK) == 0,
             "needs root and faketime"
@@ -117,9 +119,9 @@ struct AttemptTests {
         }
     }
 
-    // A daemon that tries the passcode although the count did not reach the disk gives a try for nothing.
+    // Catches a passcode tried although its count did not reach the disk, which gives a free attempt.
     @Test(
-        "killed or failing before the count is durable, no verdict is given; after it, the count stays",
+        "no verdict is given before the count is durable, and afterwards the count stays",
         .enabled(if: Strace.isThere, "needs root and strace")
     )
     func aroundTheCount() async throws {
@@ -137,7 +139,7 @@ struct AttemptTests {
                 to: keychain.processID,
                 Strace.injecting(fault, into: call, when: "1+")
             )
-            // Were it tried all the same, the right passcode would open the keychain.
+            // If it were tried nevertheless, the right passcode would open the keychain.
             try keychain.tellPerson([.types(PrivateKeychain.passcode), .cancels])
             #expect(throws: KeychainError.self, "\(call): \(fault)") { try keychain.unlock() }
             if fault == "signal=KILL" {

@@ -7,7 +7,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("A client that does not keep to the rules", .serialized)
+@Suite("Misbehaving clients", .serialized)
 struct BypassTests {
     private static func passcodeItem(_ keychain: PrivateKeychain) throws {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
@@ -32,7 +32,7 @@ struct BypassTests {
         return CopyItems(query: query, context: context, prompt: prompt)
     }
 
-    /// The secret that a look-up brings, or why it brought none.
+    /// The secret that a look-up returns, or its error.
     private static func outcome(_ client: RemoteKeychain, _ request: CopyItems) -> Result<
         String?, KeychainError
     > {
@@ -46,12 +46,12 @@ struct BypassTests {
         }
     }
 
-    // A daemon that takes a context's number, or the client's word, for a success.
-    @Test("of a thousand look-ups that showed nothing, none brings a secret that demands the passcode")
+    // Catches a daemon that takes a context's number, or the client's claim, for an authentication.
+    @Test("a thousand unauthenticated look-ups never return a secret that requires the passcode")
     func shownNothing() async throws {
         let keychain = try await PrivateKeychain.ready()
         try Self.passcodeItem(keychain)
-        // Somebody else has shown the passcode, on another connection.
+        // Another connection has entered the passcode.
         let other = RemoteKeychain(layout: keychain.layout, daemon: .none)
         let shown: UInt64 = 7
         _ = try other.evaluatePolicy(
@@ -83,15 +83,17 @@ struct BypassTests {
         #expect(refusals[Status.interactionNotAllowed.rawValue, default: 0] >= 600, "\(refusals)")
         #expect(refusals[Status.itemNotFound.rawValue, default: 0] == 200, "\(refusals)")
         #expect(keychain.prompts == before, "somebody was asked")
-        // The one who showed it has it, and so has who shows it now, for one box.
+        // The authenticated context gets the secret, and so does a new prompt.
         #expect(try Self.outcome(other, Self.look(keychain, context: shown)).get() == "the guarded secret")
         let asked = Self.look(keychain, interactionAllowed: true)
         #expect(try Self.outcome(client, asked).get() == "the guarded secret")
         #expect(keychain.prompts == before + 1)
     }
 
-    // A context in which any success counts for every item and every operation.
-    @Test("what was shown for another operation, in a wiped context or before a lock counts for nothing")
+    // Catches a context in which any authentication counts for every item and operation.
+    @Test(
+        "an authentication for another operation, in an invalidated context or before a lock does not count"
+    )
     func shownForSomethingElse() async throws {
         let keychain = try await PrivateKeychain.ready()
         try Self.passcodeItem(keychain)
@@ -120,7 +122,7 @@ struct BypassTests {
         try show(.createItem, control, in: 2)
         bringsNothing(2, "making an item")
 
-        // The same operation counts; until the context is wiped.
+        // The same operation counts, until the context is invalidated.
         try show(.useItem, control, in: 3)
         #expect(try Self.outcome(client, Self.look(keychain, context: 3)).get() == "the guarded secret")
         try client.invalidateContext(3)
@@ -129,7 +131,7 @@ struct BypassTests {
         try client.lock()
         try keychain.unlock()
         bringsNothing(4, "before a lock")
-        // Policies that are none put up no box.
+        // Unknown policies show no prompt.
         let before = keychain.prompts
         for policy: Int64 in [0, -1, 3, 99, 1 << 31, .min, .max] {
             let request = EvaluatePolicy(
@@ -144,9 +146,9 @@ struct BypassTests {
         bringsNothing(5, "a policy that is none")
     }
 
-    // Groups that are compared on add alone; references that open whatever they name.
+    // Catches access groups that are compared only on add, and references that open any item.
     @Test(
-        "another program's items are not there, by name, by list, by group or by reference",
+        "another program's items are not found by name, list, group or reference",
         .enabled(if: access(Programs.touchstone, X_OK) == 0, "touchstone is not built")
     )
     func anotherProgram() async throws {
@@ -158,7 +160,7 @@ struct BypassTests {
         let set = "printf theirs | \(Programs.touchstone) set mail --require none"
         let theirs = try await ChildProcess.start("/bin/sh", ["-c", set], environment: environment, log: log)
         #expect(try await theirs.waitUntilEnd() == 0)
-        // The reference that their program would get, read from the files.
+        // The other program's reference, read from the files.
         let image = try FileImage(of: keychain.layout.dataDirectory)
         let reference = try #require(try await OpenedImage.reference(in: image, group: "touchstone"))
 
@@ -193,7 +195,7 @@ struct BypassTests {
         #expect(throws: absent) {
             try keychain.client.delete(DeleteItems(query: query, prompt: keychain.prompt()))
         }
-        // Nor are ours to them, under the same name.
+        // The other program does not find this one's item of the same name.
         try keychain.add("mail", "ours")
         let list = try await ChildProcess.start(
             Programs.touchstone,
@@ -207,7 +209,7 @@ struct BypassTests {
 }
 
 extension OpenedImage {
-    /// The reference of the only item of a group.
+    /// The reference of a group's only item.
     static func reference(in image: FileImage, group: String) async throws -> PersistentReference? {
         let home = try TemporaryDirectory()
         let path = home.appending("data")
@@ -225,7 +227,7 @@ extension OpenedImage {
             after: nil
         )
         guard case .items(let page) = consume outcome else { return nil }
-        // A map of one, the key 1, the head of 16 bytes: then the bytes.
+        // A map with one entry, the key 1, and the header of a 16-byte string; then the bytes.
         return page.octets.withOctets { octets in
             octets.count == 19 ? PersistentReference(octets: (3..<19).map { octets[$0] }) : nil
         }

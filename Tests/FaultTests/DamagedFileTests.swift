@@ -5,12 +5,12 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("Files that were changed behind the daemon's back", .serialized)
+@Suite("Files changed behind the daemon's back", .serialized)
 struct DamagedFileTests {
     private static let sqlite = "/usr/bin/sqlite3"
     private static var hasSQLite: Bool { access(sqlite, X_OK) == 0 }
 
-    /// Six items in files that no daemon holds, their log brought into the file.
+    /// Six items in files that no daemon holds, with the log checkpointed.
     private static func prepared() async throws -> (PrivateKeychain, FileImage, [String: String]) {
         let keychain = try await PrivateKeychain.withFormerItems()
         for number in 0..<3 { try keychain.add("item \(number)", String(repeating: "\(number)", count: 900)) }
@@ -22,7 +22,7 @@ struct DamagedFileTests {
         return (keychain, try FileImage(of: keychain.layout.dataDirectory), items)
     }
 
-    /// Reads each item; what cannot be read is counted, and any other answer than its own value is a fault.
+    /// Reads each item; counts the unreadable ones, and expects the right value of all others.
     private static func unreadable(_ keychain: PrivateKeychain, _ items: [String: String]) throws -> Int {
         var unreadable = 0
         for (account, value) in items {
@@ -30,7 +30,7 @@ struct DamagedFileTests {
                 let found = try keychain.value(account)
                 #expect(found == value, "\(account) has another's data")
             } catch let error as KeychainError {
-                // Never "not found" for an item that is there.
+                // Never "not found" for an item that exists.
                 #expect(error != KeychainError(.itemNotFound), "\(account) looks absent")
                 unreadable += 1
             }
@@ -38,8 +38,8 @@ struct DamagedFileTests {
         return unreadable
     }
 
-    // Items sealed without associated data, or found by what SQLite says alone.
-    @Test("a flipped bit of the items is found where it matters, and the other items stay readable")
+    // Catches items sealed without associated data, and look-ups that trust SQLite.
+    @Test("a flipped bit in the items file is detected, and the other items remain readable")
     func flippedItems() async throws {
         let (keychain, image, items) = try await Self.prepared()
         let bits = (image.files["items.sqlite"]?.count ?? 0) * 8
@@ -65,8 +65,8 @@ struct DamagedFileTests {
         #expect(found >= flips / 4, "\(found) of \(flips) flips were found: most of the file is items")
     }
 
-    // A daemon that makes a new keybag in the place of one it cannot read.
-    @Test("a damaged keybag, device key or record of attempts opens nothing and is never made anew")
+    // Catches a daemon that creates a new keybag in the place of an unreadable one.
+    @Test("a damaged keybag, device key or attempt file opens nothing and is never replaced")
     func flippedKeys() async throws {
         let (keychain, image, items) = try await Self.prepared()
         let keybag = image.files["keybag"]?.count ?? 0
@@ -91,7 +91,7 @@ struct DamagedFileTests {
             #expect(after.files["keybag"] == damage.files["keybag"], "\(name)")
         }
 
-        // Both slots of the attempts: no count, no try.
+        // Both slots of the attempt file: without a count, nothing is tried.
         let attempts = image.flipped("attempts", bit: 80).flipped("attempts", bit: 4096 * 8 + 80)
         for (name, damage) in [
             ("attempts", attempts), ("no attempts", image.changed("attempts") { _ in nil }),
@@ -103,16 +103,16 @@ struct DamagedFileTests {
             keychain.stop(with: SIGKILL)
         }
 
-        // What was damaged was all that was wrong.
+        // With the original files everything works again.
         try image.write(to: keychain.layout.dataDirectory)
         try await keychain.start()
         try keychain.unlock()
         #expect(try Self.unreadable(keychain, items) == 0)
     }
 
-    // A digest over the set that leaves out what was added, removed or put back.
+    // Catches a set digest that misses added, removed or restored rows.
     @Test(
-        "rows that were exchanged, removed, doubled or put back from an older file are found by a check",
+        "a check finds rows that were exchanged, removed, duplicated or restored from an older file",
         .enabled(if: hasSQLite, "sqlite3 is not installed"),
         arguments: [
             """
@@ -143,7 +143,7 @@ struct DamagedFileTests {
         let (keychain, image, items) = try await Self.prepared()
         let older = keychain.home.appending("older.sqlite")
         try Data(image.files["items.sqlite"] ?? []).write(to: URL(fileURLWithPath: older))
-        // The older file is older by one change of the first item.
+        // The older file lacks one update of the first item.
         try await keychain.start()
         try keychain.unlock()
         try keychain.update("former 0", "newer")
@@ -166,8 +166,8 @@ struct DamagedFileTests {
         let report = try keychain.client.check()
         #expect(report.damaged > 0 || !report.isSetAuthentic, "\(report)")
         for (account, value) in present {
-            // Absent where its row was removed, and the older value of a row that was put back whole: both
-            // are reported above. Another item's data never.
+            // Absent if its row was removed, and the older value if its row was restored; both were reported
+            // above. Never another item's data.
             let found = try? keychain.value(account)
             #expect(found == nil || found == value || found == items[account], "\(account)")
         }
@@ -175,7 +175,7 @@ struct DamagedFileTests {
 }
 
 extension FileImage {
-    /// The same with another content of a file; nil for no file.
+    /// A copy with a changed file; nil removes the file.
     func changed(_ name: String, _ change: ([UInt8]) -> [UInt8]?) -> FileImage {
         var image = self
         image.files[name] = change(files[name] ?? [])

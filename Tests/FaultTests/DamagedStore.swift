@@ -8,20 +8,20 @@ import TouchstoneTesting
 
 @testable import KeychainEngine
 
-/// Files that are not as they were left, and what a repair has to make of them.
+/// Damaged files, and the expected result of their repair.
 struct DamagedStore: Sendable {
     enum Damage: String, CaseIterable {
-        /// An older row, a deleted one that came back, one whose data are wrong, one that is gone.
+        /// An outdated row, a restored deleted row, a row with wrong data, and a missing row.
         case rows
-        /// The record of all items: nothing says which are the newest.
+        /// The item-set record, without which it is unknown which rows are current.
         case record
-        /// One wrong bit in the log of a daemon that was killed: all can be put right.
+        /// One flipped bit in the log of a killed daemon; everything can be repaired.
         case log
-        /// More wrong bits in one record of the log.
+        /// Several flipped bits in one record of the log.
         case logBeyondRepair
     }
 
-    /// What a look-up may come to while the items are damaged.
+    /// The possible results of a look-up while the items are damaged.
     enum Answer: Hashable {
         case value(String)
         case absent
@@ -30,9 +30,9 @@ struct DamagedStore: Sendable {
 
     let damage: Damage
     let image: FileImage
-    /// What may be said of each account before the repair.
+    /// The allowed results for each account before the repair.
     let before: [String: Set<Answer>]
-    /// What a repair finds, and what is there after it.
+    /// The findings of a repair, and the items after it.
     let found: StoreRepair
     let after: [String: String]
 
@@ -100,7 +100,7 @@ struct DamagedStore: Sendable {
         }
         self.image = image
         self.before = before
-        // What an undisturbed repair comes to.
+        // The result of an uninterrupted repair.
         (found, after) = try await OpenedStore.opening(image) { opened in
             let repair = try await opened.engine.repair(proof: opened.proof, accepting: true)
             return (repair, try await OpenedImage.items(of: opened.engine))
@@ -115,7 +115,7 @@ struct DamagedStore: Sendable {
         #expect(found.kept == after.count && found.keptAside == "items.sqlite.damaged-1", "\(found)")
     }
 
-    /// The number of the row that was made as the `place`-th, from 0.
+    /// The ID of the row created in position `place`, from 0.
     private static func row(_ place: Int) -> String {
         "(SELECT id FROM older.items ORDER BY id LIMIT 1 OFFSET \(place))"
     }
@@ -127,10 +127,10 @@ struct DamagedStore: Sendable {
         guard end == 0, said.isEmpty else { throw TestKitError.unexpected("sqlite3: \(said)") }
     }
 
-    /// What is wrong with the files that were left at some moment of a repair; empty when nothing is.
+    /// The faults of the files at one moment of a repair; empty if there are none.
     ///
-    /// They are the damaged ones, or the repaired ones with the damaged ones beside them; and either can be looked
-    /// through, and repaired, as if nothing had happened.
+    /// The files must be the damaged ones, or the repaired ones with the damaged ones kept aside; both can be
+    /// checked and repaired as usual.
     func faults(in moment: FileImage, isAcknowledged: Bool) async throws -> [String] {
         var faults: [String] = []
         try await OpenedStore.opening(moment) { opened in
@@ -176,7 +176,7 @@ struct DamagedStore: Sendable {
         return faults
     }
 
-    /// The damaged files are in their place, or aside; nothing else is left behind.
+    /// Checks that the damaged files are in place or kept aside, and that no other file is left.
     private func fileFaults(in directory: String, isRepaired: Bool) throws -> [String] {
         let files = try FileImage(of: directory).files
         var faults: [String] = []
@@ -196,13 +196,13 @@ struct DamagedStore: Sendable {
     }
 }
 
-/// Files that this process opened, with the key that speaks for the person.
+/// Files opened by this process, with a passcode proof.
 struct OpenedStore {
     let engine: KeychainEngine
     let proof: AuthenticationProof
     let path: String
 
-    /// Opens a copy of the files with the passcode for as long as `body` runs.
+    /// Opens a copy of the files with the passcode while `body` runs.
     static func opening<R>(
         _ image: FileImage,
         passcode: String = PrivateKeychain.passcode,

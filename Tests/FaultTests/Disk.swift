@@ -1,4 +1,4 @@
-/// A disk that loses its power: what was not synced may be there, be gone, or be there in part.
+/// A disk that loses power: unsynced writes may be complete, missing or partial.
 struct Disk {
     private enum Step {
         case write(offset: Int, octets: [UInt8])
@@ -10,17 +10,17 @@ struct Disk {
         var pending: [Step] = []
     }
 
-    /// What becomes of steps that were not synced.
+    /// The fate of unsynced writes.
     enum Loss: CaseIterable {
-        /// All reached the disk: the same as a crash of the program alone.
+        /// All reached the disk, as after a crash of the program alone.
         case none
-        /// None did.
+        /// None reached the disk.
         case all
-        /// Only the last sector of each file did.
+        /// Only the last sector written of each file reached the disk.
         case allButLast
-        /// All did, and of the last sector the first half.
+        /// All reached the disk, but only half of the last sector.
         case tornLast
-        /// Each by the toss of a coin.
+        /// Each at random.
         case random
     }
 
@@ -29,7 +29,7 @@ struct Disk {
     private var files: [File] = []
     private var names: [String: Int] = [:]
     private var syncedNames: [String: Int] = [:]
-    /// A file that is never synced; nil for a disk that does as it is told.
+    /// A file whose syncs are ignored; nil for a correct disk.
     private let unsynced: String?
 
     init(_ image: FileImage, unsynced: String? = nil) {
@@ -48,7 +48,7 @@ struct Disk {
             names[name] = files.count
             files.append(File(synced: []))
         case .write(let name, let offset, let octets):
-            // Of a long write, each sector may be there or not.
+            // Each sector of a long write may or may not reach the disk.
             var (rest, place) = (octets[...], offset)
             while !rest.isEmpty {
                 let sector = Array(rest.prefix(Self.sector - place % Self.sector))
@@ -74,7 +74,7 @@ struct Disk {
         files[index].pending.append(step)
     }
 
-    /// The files after the power came back.
+    /// The files after the power loss.
     func image(_ loss: Loss, using generator: inout some RandomNumberGenerator) -> FileImage {
         var image = FileImage()
         let keepsNames: Bool

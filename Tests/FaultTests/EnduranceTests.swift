@@ -3,12 +3,12 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A long life")
+@Suite("Endurance")
 struct EnduranceTests {
-    /// Catches what grows with each event, such as a closure that was wrapped once more with each and ended the
-    /// daemon after some 4,500.
+    /// Catches what grows with each event, such as a closure wrapped once more per event, which ended the daemon
+    /// after some 4,500.
     @Test(
-        "after ten thousand look-ups the daemon is the same and answers as before",
+        "after ten thousand look-ups the same daemon still answers correctly",
         .timeLimit(.minutes(20))
     )
     func lookUps() async throws {

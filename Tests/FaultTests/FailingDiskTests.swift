@@ -4,9 +4,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A disk that fails", .serialized, .enabled(if: Strace.isThere, "needs root and strace"))
+@Suite("A failing disk", .serialized, .enabled(if: Strace.isThere, "needs root and strace"))
 struct FailingDiskTests {
-    /// One thing that goes wrong for as long as strace holds on to the daemon.
+    /// One kind of failure, injected while strace is attached to the daemon.
     struct Failure: CustomStringConvertible, Sendable {
         let call: String
         let error: String
@@ -23,16 +23,16 @@ struct FailingDiskTests {
             let flushes = ((1...CaseSize.of(3, full: 8)).map { "\($0)" } + ["1+"]).map {
                 Failure(call: "fdatasync", error: error, when: $0)
             }
-            // For ever interrupted is not a failing disk: the call is made again, as it should be.
+            // A write interrupted for ever is not a failing disk: the call is correctly retried.
             return (writes + flushes).filter {
                 !(error == "EINTR" && $0.call == "pwrite64" && $0.when == "1+")
             }
         }
     }
 
-    // A commit that is acknowledged although its flush failed; a daemon that believes its memory after it.
+    // Catches a commit acknowledged although its flush failed, and a daemon that then trusts its memory.
     @Test(
-        "a change is reported as failed or is there for good; what is read after it stays so",
+        "a change fails or is durable, and what is read after it stays so",
         .timeLimit(.minutes(20))
     )
     func changes() async throws {
@@ -67,22 +67,22 @@ struct FailingDiskTests {
             let live = try keychain.all()
             #expect(model.faults(in: live).isEmpty, "\(failure), then read")
             for account in model.open.keys { model.answered(account, is: live[account]) }
-            // The daemon goes on.
+            // The daemon keeps working.
             try keychain.add("after \(round)", "after")
             model.answered("after \(round)", is: "after")
-            // Nobody writes now: the same as a crash and a start.
+            // No writes are pending: the same as a crash and a restart.
             let image = try FileImage(of: keychain.layout.dataDirectory)
             let faults = try await OpenedImage(image).faults(model)
             #expect(faults.isEmpty, "\(failure), then started anew")
         }
-        // In full, most numbers lie behind the last write.
+        // In the full run, most call numbers are beyond the last write.
         #expect(failed >= Failure.all.count / CaseSize.of(2, full: 5), "only \(failed) changes failed")
         let report = try keychain.client.check()
         #expect(report.damaged == 0 && report.isSetAuthentic)
     }
 
-    // A passcode change that forgets what it failed to write.
-    @Test("a passcode is changed or it is not, whatever the disk says")
+    // Catches a passcode change that ignores a failed write.
+    @Test("a passcode change is all or nothing on a failing disk")
     func passcodeChange() async throws {
         let keychain = try await PrivateKeychain.withFormerItems()
         keychain.stop(with: SIGKILL)
@@ -108,7 +108,7 @@ struct FailingDiskTests {
                 let found = try await OpenedImage(image, passcodes: [PrivateKeychain.passcode, new])
                 #expect(found.opening.count == 1, "\(failure)")
                 if isChanged { #expect(found.opening == [new], "\(failure)") }
-                // The running daemon takes what the files take.
+                // The running daemon accepts the passcode that the files accept.
                 try keychain.client.lock()
                 try keychain.tellPerson(found.opening.map { .types($0) } + [.cancels])
                 #expect(throws: Never.self, "\(failure): \(isChanged), \(found.opening)") {

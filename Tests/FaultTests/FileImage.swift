@@ -7,14 +7,14 @@ struct FileImage: Hashable {
 
     init() {}
 
-    /// Reads all files of a directory, which nobody writes meanwhile.
+    /// Reads all files of a directory that is not being written.
     init(of directory: String) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
             files[name] = Array(try Data(contentsOf: URL(fileURLWithPath: directory + "/" + name)))
         }
     }
 
-    /// Puts the files in the place of whatever is in a directory.
+    /// Replaces a directory's content by these files.
     func write(to directory: String) throws {
         let manager = FileManager.default
         if !manager.fileExists(atPath: directory) {
@@ -39,14 +39,14 @@ struct FileImage: Hashable {
         }
     }
 
-    /// The same with one bit of a file turned over.
+    /// A copy with one bit of a file flipped.
     func flipped(_ name: String, bit: Int) -> FileImage {
         var image = self
         image.files[name]?[bit / 8] ^= 1 << UInt8(bit % 8)
         return image
     }
 
-    /// A number that other files hardly have.
+    /// A hash of the files.
     var digest: Int {
         var hasher = Hasher()
         for (name, octets) in files.sorted(by: { $0.key < $1.key }) {
@@ -57,12 +57,12 @@ struct FileImage: Hashable {
         return hasher.finalize()
     }
 
-    /// The files that are not the same in both.
+    /// The names of files that differ.
     func differences(from other: FileImage) -> [String] {
         Set(files.keys).union(other.files.keys).filter { files[$0] != other.files[$0] }.sorted()
     }
 
-    /// The files that hold these bytes.
+    /// The names of files that contain `marker`.
     func holds(_ marker: String) -> [String] {
         files.filter { Data($0.value).range(of: Data(marker.utf8)) != nil }.keys.sorted()
     }

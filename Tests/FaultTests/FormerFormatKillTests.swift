@@ -8,7 +8,7 @@ import TouchstoneTesting
 @testable import KeychainEngine
 
 @Suite(
-    "A crash or a loss of power while a file of format 1 gets the present format",
+    "A crash or power loss during the conversion of a format 1 file",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace"),
     .timeLimit(.minutes(20))
@@ -16,7 +16,7 @@ import TouchstoneTesting
 struct FormerFormatKillTests {
     private static let passcode = "correct horse battery staple"
 
-    /// What a former version left, for a daemon of tests: 43 items, two of its last changes in the log alone.
+    /// A format 1 keychain adapted for a daemon of tests: 43 items, two of the last changes only in the log.
     private func former() throws -> FileImage {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("KeychainEngineTests/Fixtures/store-1")
@@ -29,7 +29,7 @@ struct FormerFormatKillTests {
         var (record, isAuthentic) = try KeybagRecord.read(image.files["keybag"] ?? [], key: key)
         #expect(isAuthentic)
         record.assurance = .test
-        // Made with the file's sealer itself: a daemon's says first which one it is.
+        // The fixture was made with the file sealer itself; a daemon's sealer puts its kind first.
         record.blob = [1] + record.blob
         guard let key else { throw TestKitError.unexpected("no device key") }
         image.files["keybag"] = record.file(authenticatedBy: key)
@@ -69,7 +69,7 @@ struct FormerFormatKillTests {
         }
     }
 
-    /// A daemon with these files that is still locked.
+    /// A daemon with these files, still locked.
     private func started(_ image: FileImage) async throws -> PrivateKeychain {
         let keychain = try PrivateKeychain()
         try image.write(to: keychain.layout.dataDirectory)
@@ -79,8 +79,8 @@ struct FormerFormatKillTests {
         return keychain
     }
 
-    // Tags without the version that says so, or the other way round; a sum that is gone before there are tags.
-    @Test("killed at a write, it is migrated or not, and all items are there")
+    // Catches tags without the new version number, or the reverse, and a sum removed before there are tags.
+    @Test("after a kill at any write the file is converted or not, and all items are present")
     func kills() async throws {
         let image = try former()
         #expect(try await faults(image) == [])
@@ -105,7 +105,7 @@ struct FormerFormatKillTests {
         #expect(killed >= CaseSize.of(2, full: 4), "\(killed)")
     }
 
-    @Test("whatever was not synced is lost or torn: all items are there")
+    @Test("after lost or torn unsynced writes all items are present")
     func powerLoss() async throws {
         let keychain = try await started(try former())
         let recording = try await Recording(of: keychain) { try keychain.unlock() }

@@ -5,12 +5,12 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A disk that is full or not to be written", .serialized)
+@Suite("A full or read-only disk", .serialized)
 struct FullDiskTests {
-    /// Whether a process may have mounts of its own.
+    /// Whether the test can run processes in their own mount namespace.
     static var canMount: Bool { geteuid() == 0 && access("/usr/bin/unshare", X_OK) == 0 }
 
-    /// Runs the daemon with mounts of its own, which are gone when it ends.
+    /// A command prefix that runs the daemon in its own mount namespace.
     private static func mounting(_ commands: String) -> [String] {
         [
             "/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec",
@@ -18,9 +18,10 @@ struct FullDiskTests {
         ]
     }
 
-    // A log that grows until nothing can be deleted; a count that needs room that is not there.
+    // Catches a log that grows until nothing can be deleted, and an attempt count that needs unavailable
+    // space.
     @Test(
-        "on a full disk adding fails, reading and deleting work, and attempts are counted",
+        "on a full disk adds fail, reads and deletes work, and attempts are counted",
         .enabled(if: canMount, "needs root and unshare")
     )
     func full() async throws {
@@ -44,10 +45,10 @@ struct FullDiskTests {
         #expect(refusal == KeychainError(.diskFull))
         #expect((5..<40).contains(stored), "\(stored) items were stored")
         for number in 0..<stored { #expect(try keychain.value("item \(number)") == value) }
-        // Again and again: nothing of the failures stays in the way.
+        // Repeatedly: failures leave nothing behind that prevents later work.
         for _ in 0..<3 { #expect(throws: KeychainError(.diskFull)) { try keychain.add("more", value) } }
         let told = try await keychain.expectLogged("event=\"requestFailed\"")
-        // Once a minute, and not once a call.
+        // Logged once a minute, not once per call.
         #expect((1...3).contains(told.count))
         let causes = ["system ENOSPC", "sqlite 13"]
         #expect(
@@ -66,14 +67,14 @@ struct FullDiskTests {
         #expect(try keychain.all().keys.sorted() == ["item \(stored - 1)"])
         let report = try keychain.client.check()
         #expect(report.items == 1 && report.damaged == 0 && report.isSetAuthentic)
-        // What was deleted has made room.
+        // The deletion has freed space.
         try keychain.add("again", value)
         #expect(try keychain.value("again") == value)
     }
 
-    // An unlock that goes on when the count could not be saved.
+    // Catches an unlock that proceeds although the count could not be saved.
     @Test(
-        "from files that cannot be written nothing is opened: no passcode is tried without a durable count",
+        "read-only files cannot be unlocked, because no passcode is tried without a durable count",
         .enabled(if: canMount, "needs root and unshare")
     )
     func readOnly() async throws {
@@ -93,7 +94,7 @@ struct FullDiskTests {
         #expect(throws: KeychainError.self) { try keychain.value("former 0") }
         keychain.stop(with: SIGTERM)
         #expect(try FileImage(of: data).differences(from: before) == [])
-        // Nothing is lost by it.
+        // No item is lost.
         try await keychain.start()
         try keychain.unlock()
         #expect(try keychain.all().count == Change.former.count)

@@ -6,16 +6,16 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-/// An attempt is given back only where the sensor was stopped before it judged a touch; a mismatch that the sensor
-/// announced is never given back, whoever gives up in the same moment.
+/// An attempt is refunded only if the sensor was stopped before it judged a touch; a mismatch that the sensor
+/// announced is never refunded, whoever gives up at the same moment.
 @Suite(
-    "A mismatch at the moment at which somebody gives up",
+    "A mismatch at the moment of giving up",
     .serialized,
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
     .timeLimit(.minutes(60))
 )
 struct GivenUpAttemptTests {
-    /// Who gives up.
+    /// The way of giving up.
     enum Ending: String, CaseIterable {
         /// The app cancels its request.
         case cancelled
@@ -27,19 +27,19 @@ struct GivenUpAttemptTests {
         try keychain.client.status().authentication.biometryFailures
     }
 
-    /// Waits until the daemon has told of another evaluation's end.
+    /// Waits until the daemon has logged the end of `number` evaluations.
     private static func waitForEnd(_ number: Int, _ keychain: PrivateKeychain) async throws {
         try await keychain.expectLogged("authenticationCancelled", count: number)
     }
 
-    /// Starts an evaluation for fingers, and gives what ends it.
+    /// Starts a biometrics evaluation; returns a closure that ends it.
     private static func start(
         _ ending: Ending,
         _ keychain: PrivateKeychain,
         on display: DisplaySocket
     ) async throws -> @Sendable () -> Void {
-        // The box that tells of the mismatch is another one. A person who has no more to do cancels, and a program whose
-        // boxes were cancelled three times gets none for a minute.
+        // A mismatch is followed by another prompt. A scripted user without further actions cancels, and
+        // after three cancelled prompts a program gets none for a minute.
         try keychain.tellPerson([.waits, .waits, .waits])
         let prompt = keychain.prompt(on: display)
         switch ending {
@@ -65,8 +65,11 @@ struct GivenUpAttemptTests {
         }
     }
 
-    // A daemon that no longer listens once it gave up gives one attempt of two back.
-    @Test("stays counted, with the real fprintd", arguments: Ending.allCases)
+    // Catches a daemon that stops listening when it gives up, which refunds every second attempt.
+    @Test(
+        "a mismatch at the moment of giving up stays counted, with the real fprintd",
+        arguments: Ending.allCases
+    )
     func realRace(ending: Ending) async throws {
         let rounds = CaseSize.of(8, full: 200)
         let bus = try await PrivateBus.start(sensors: [.storage])
@@ -82,7 +85,7 @@ struct GivenUpAttemptTests {
         var signals = listener.signals.makeAsyncIterator()
         var ends = 0
         for round in 0..<rounds {
-            // Right passcodes clear the counts.
+            // The right passcode clears the counts.
             try keychain.client.lock()
             try keychain.tellPerson([])
             try keychain.client.unlock(keychain.prompt(on: display))
@@ -98,7 +101,7 @@ struct GivenUpAttemptTests {
                 Issue.record("round \(round): \(error)\n\(texts.joined(separator: "\n"))")
                 throw error
             }
-            // The sensor has judged; the daemon may not have heard it yet.
+            // The sensor has judged; the daemon may not have received the signal yet.
             while let signal = await signals.next() {
                 if signal.arguments.first?.text == "verify-no-match" { break }
             }
@@ -107,15 +110,15 @@ struct GivenUpAttemptTests {
             ends += 1
             try await Self.waitForEnd(ends, keychain)
             #expect(try Self.count(keychain) == 1, "round \(round)")
-            // What fprintd says of the verification that was cancelled, if one was armed anew.
+            // The signals of the cancelled verification, if one was armed again.
             try await Self.drain(&signals, listener, bus)
         }
         await listener.close()
         await bus.stop()
     }
 
-    // An attempt that nobody made must not lock fingers out.
-    @Test("of nobody is given back, with the real fprintd", arguments: Ending.allCases)
+    // An attempt without a touch must not contribute to a lockout.
+    @Test("an attempt without a touch is refunded, with the real fprintd", arguments: Ending.allCases)
     func untouched(ending: Ending) async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
@@ -135,7 +138,7 @@ struct GivenUpAttemptTests {
         await bus.stop()
     }
 
-    /// Stores the command's secret, which only a finger reads.
+    /// Stores a secret that requires a fingerprint.
     private static func addSecret(_ keychain: PrivateKeychain) async throws {
         let command = try await ChildProcess.start(
             Programs.touchstone,
@@ -146,7 +149,7 @@ struct GivenUpAttemptTests {
         #expect(try await command.waitUntilEnd() == 0)
     }
 
-    /// Takes what was announced so far.
+    /// Consumes the signals received so far.
     private static func drain(
         _ signals: inout AsyncStream<BusPeer.Signal>.AsyncIterator,
         _ listener: BusPeer,

@@ -7,7 +7,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A crash while a keychain arrives from another machine",
+    "A crash during an import",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace")
 )
@@ -27,9 +27,9 @@ struct ImportKillTests {
         #expect(try keychain.client.importKeychain(keychain.prompt()) == Change.former.count)
     }
 
-    // A keybag that comes before its items, or items that are taken for a keychain that lost its keybag.
+    // Catches a keybag written before its items, and items taken for a keychain that lost its keybag.
     @Test(
-        "there is no keychain or the whole one, and a second import makes it",
+        "a crash leaves no keychain or the whole one, and the import can be repeated",
         .timeLimit(.minutes(20))
     )
     func kills() async throws {
@@ -66,7 +66,7 @@ struct ImportKillTests {
                 }
                 let canBeMade = try await OpenedImage.canBeMade(in: image)
                 #expect(canBeMade, "\(moment)")
-                // Now and then the daemon itself, which takes longer.
+                // From time to time the daemon itself is used, which takes longer.
                 guard killed.values.reduce(0, +) % 10 == 1 else { continue }
                 try await keychain.start()
                 try make(keychain, of: export)
@@ -74,7 +74,7 @@ struct ImportKillTests {
                 keychain.stop(with: SIGKILL)
             }
         }
-        // Device key, attempts, mark and keybag are each put in place by a rename.
+        // Device key, attempt file, import marker and keybag are each put in place by a rename.
         #expect(killed["renameat", default: 0] >= 4 && killed["fsync", default: 0] >= 8, "\(killed)")
         #expect(outcomes[.notSetUp, default: 0] > 10 && outcomes[.locked, default: 0] > 0, "\(outcomes)")
         #expect(try model.faults(in: old.all()).isEmpty, "the old keychain is as it was")

@@ -5,12 +5,13 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A crash at the worst moment",
+    "A crash at every write",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace")
 )
 struct KillPointTests {
-    /// Starts the daemon, which is killed at one call, and plays the script; gives the answers that came.
+    /// Starts the daemon, to be killed at one call, and runs the script; returns the number of answers and
+    /// whether it was killed.
     private func answers(_ keychain: PrivateKeychain, killedAt number: Int, of call: String) async -> (
         Int, Bool
     ) {
@@ -22,7 +23,7 @@ struct KillPointTests {
                 try keychain.apply(change)
                 count += 1
             }
-            // Empties the log: the deleted items' records are overwritten.
+            // Empties the log, so that the deleted items' records are overwritten.
             try keychain.client.lock()
         } catch {
             return (count, true)
@@ -30,9 +31,10 @@ struct KillPointTests {
         return (count, false)
     }
 
-    // A store that answers before it flushed, or writes outside of a transaction, loses acknowledged items.
+    // Catches a store that answers before the flush, or writes outside a transaction, and so loses
+    // acknowledged items.
     @Test(
-        "killed at a write, the store opens, holds all that was acknowledged and nothing that was deleted",
+        "after a kill at any write the store opens with all acknowledged items and no deleted ones",
         .timeLimit(.minutes(20))
     )
     func items() async throws {
@@ -51,7 +53,7 @@ struct KillPointTests {
                 let image = try FileImage(of: keychain.layout.dataDirectory)
                 let faults = try await OpenedImage(image).faults(model)
                 #expect(faults.isEmpty, "killed at \(call) \(number) after \(count) answers")
-                // Now and then the daemon itself, which takes longer.
+                // From time to time the daemon itself is used, which takes longer.
                 guard killed.values.reduce(0, +) % 8 == 1 else { continue }
                 try await keychain.start()
                 try keychain.unlock()
@@ -59,12 +61,13 @@ struct KillPointTests {
                 keychain.stop(with: SIGKILL)
             }
         }
-        // Nine changes, each of some writes and a flush, beside those of starting and of emptying the log.
+        // Nine changes, each of several writes and a flush, besides those of starting and of emptying the
+        // log.
         #expect(killed["pwrite64", default: 0] >= 12 && killed["fdatasync", default: 0] >= 9, "\(killed)")
     }
 
-    // A keybag that is written before the items, or in place, is damaged or opens an absent store.
-    @Test("killed while it is made, a keychain is not there at all or opens", .timeLimit(.minutes(20)))
+    // Catches a keybag written before the items, or in place, which is damaged or opens an absent store.
+    @Test("after a kill during set-up there is no keychain, or one that opens", .timeLimit(.minutes(20)))
     func setUp() async throws {
         let keychain = try PrivateKeychain()
         var killed: [String: Int] = [:]
@@ -87,11 +90,11 @@ struct KillPointTests {
                 try await Self.checkMade(image, isMade: isMade, "killed at \(call) \(number)")
             }
         }
-        // Device key, attempts and keybag are each put in place by a rename.
+        // Device key, attempt file and keybag are each put in place by a rename.
         #expect(killed["renameat", default: 0] >= 3 && killed["fsync", default: 0] >= 6, "\(killed)")
     }
 
-    /// A keychain that was not made can be made, one that was opens.
+    /// Expects that an unfinished keychain can be set up and a finished one opens.
     static func checkMade(_ image: FileImage, isMade: Bool, _ moment: String) async throws {
         let found = try await OpenedImage(image)
         if found.state == .notSetUp {
@@ -104,8 +107,9 @@ struct KillPointTests {
         }
     }
 
-    // A keybag that is changed in place, or whose old file is wiped too early, opens with neither passcode.
-    @Test("killed during a change of the passcode, exactly one of the old and the new one opens")
+    // Catches a keybag changed in place, or whose old file is wiped too early, which opens with neither
+    // passcode.
+    @Test("after a kill during a passcode change exactly one of the two passcodes opens")
     func passcodeChange() async throws {
         let new = "harbour velvet copper lantern sparrow"
         let keychain = try await PrivateKeychain.withFormerItems()
@@ -117,7 +121,7 @@ struct KillPointTests {
             for number in 1..<40 {
                 try former.write(to: keychain.layout.dataDirectory)
                 try await keychain.start()
-                // The keychain is locked: what is counted is the change alone.
+                // The keychain is locked, so only the calls of the change are counted.
                 let strace = try await Strace.attach(
                     to: keychain.processID,
                     Strace.killing(at: number, of: call)
@@ -145,7 +149,7 @@ struct KillPointTests {
             }
         }
         #expect(killed >= 6, "only \(killed) points were found")
-        // Both sides of the change were seen.
+        // Both outcomes occurred.
         #expect(outcomes.count == 2, "\(outcomes)")
     }
 }

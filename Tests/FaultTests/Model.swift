@@ -3,11 +3,11 @@ import KeychainModel
 import SecretMemory
 import TouchstoneTesting
 
-/// What the store must hold, as far as its answers were seen.
+/// The expected content of the store, as far as its answers show.
 struct Model {
-    /// Values that were acknowledged, by account.
+    /// Acknowledged values by account.
     private(set) var certain: [String: String] = [:]
-    /// For accounts whose last change was not answered: what may be there, nil for nothing.
+    /// For accounts whose last change was not answered: the possible values, nil for no item.
     private(set) var open: [String: Set<String?>] = [:]
 
     mutating func before(_ account: String, becomes value: String?) {
@@ -19,7 +19,7 @@ struct Model {
         open[account] = nil
     }
 
-    /// What is wrong about what was found; empty when nothing is.
+    /// The differences from the expected content; empty if there are none.
     func faults(in found: [String: String]) -> [String] {
         var faults: [String] = []
         for (account, value) in certain where open[account] == nil && found[account] != value {
@@ -35,19 +35,19 @@ struct Model {
     }
 }
 
-/// One change of one account.
+/// A change of one account.
 struct Change {
-    /// What is asked of the keychain.
+    /// The kind of request.
     enum Kind {
         case add, update, delete
     }
 
     let kind: Kind
     let account: String
-    /// The value after it; nil for nothing.
+    /// The value after the change; nil for no item.
     let value: String?
 
-    /// Adds, changes and deletes; the accounts of ``former`` are there before.
+    /// Additions, updates and deletions; the accounts of ``former`` exist before.
     static let script: [Change] = (0..<3).flatMap { round in
         [
             Change(kind: .add, account: "item \(round)", value: "first \(round)"),
@@ -56,17 +56,17 @@ struct Change {
         ]
     }
 
-    /// What the script finds.
+    /// The items before the script.
     static let former: [Change] = (0..<3).map {
         Change(kind: .add, account: "former \($0)", value: "old \($0)")
     }
 
-    /// The model after so many answers to ``script``, with the next change under way.
+    /// The model after `count` answers to ``script``, with the next change in progress.
     static func model(afterAnswers count: Int) -> Model {
         model(former: former, script: script, afterAnswers: count)
     }
 
-    /// The same for another script and what it finds.
+    /// The same for another script and other former items.
     static func model(former: [Change], script: [Change], afterAnswers count: Int) -> Model {
         var model = Model()
         for change in former { model.answered(change.account, is: change.value) }
@@ -81,7 +81,7 @@ struct Change {
 extension PrivateKeychain {
     static let service = AttributeValue.string("faults")
 
-    /// A keychain with the items that ``Change/script`` finds.
+    /// A keychain with the former items of ``Change/script``.
     static func withFormerItems(settings: [String] = []) async throws -> PrivateKeychain {
         let keychain = try await ready(settings: settings)
         for change in Change.former { try keychain.apply(change) }
@@ -145,7 +145,7 @@ extension PrivateKeychain {
         return data.text()
     }
 
-    /// All values, by account.
+    /// All values by account.
     func all() throws -> [String: String] {
         var everything = query()
         everything.limit = .all
@@ -171,7 +171,7 @@ extension PrivateKeychain {
 }
 
 extension SecretBytes {
-    /// The bytes as text; for secrets of tests, which are none.
+    /// The bytes as text; for secrets of tests only.
     borrowing func text() -> String {
         withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
     }

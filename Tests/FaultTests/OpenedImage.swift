@@ -5,9 +5,9 @@ import KeychainModel
 import SecretMemory
 import TouchstoneTesting
 
-/// What a daemon would find in files: they are opened in this process by the daemon's own engine.
+/// The state that a daemon would find in files, determined by opening them with its engine in this process.
 struct OpenedImage {
-    /// Which of the passcodes opened the keybag.
+    /// The passcodes that opened the keybag.
     var opening: [String] = []
     var state = KeybagState.damaged
     var items: [String: String] = [:]
@@ -34,7 +34,7 @@ struct OpenedImage {
         await engine.close()
     }
 
-    /// What is wrong with the items; empty when nothing is.
+    /// The faults of the items; empty if there are none.
     func faults(_ model: Model) -> [String] {
         var faults = model.faults(in: items)
         if opening.isEmpty { faults.append("the passcode opens nothing: \(state)") }
@@ -52,7 +52,7 @@ struct OpenedImage {
         )
     }
 
-    /// The group of this process, as the daemon names it: also after its file was linked anew.
+    /// The access group of this process as the daemon determines it, also after its file was replaced.
     static var ownGroup: AccessGroup {
         get throws {
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -64,7 +64,7 @@ struct OpenedImage {
         }
     }
 
-    /// The items of a service, by account; all, or one of them.
+    /// The items of a service by account; all, or one of them.
     static func items(
         of engine: KeychainEngine,
         _ service: AttributeValue = PrivateKeychain.service,
@@ -130,7 +130,7 @@ struct OpenedImage {
 }
 
 extension OpenedImage {
-    /// Whether a keychain can be made where the making of one was cut short.
+    /// Whether a keychain can be set up after an interrupted set-up.
     static func canBeMade(in image: FileImage) async throws -> Bool {
         let home = try TemporaryDirectory()
         let path = home.appending("data")

@@ -6,8 +6,9 @@ import TouchstoneTesting
 
 @Suite("An orderly end of the daemon")
 struct OrderlyEndTests {
-    // A daemon that ends without closing its files leaves adds in the log alone: one wrong bit there took them all.
-    @Test("leaves nothing in the log alone", arguments: [SIGTERM, SIGINT], [false, true])
+    // Catches a daemon that ends without closing its files and leaves additions only in the log, where one
+    // flipped bit lost them all.
+    @Test("an orderly end leaves nothing only in the log", arguments: [SIGTERM, SIGINT], [false, true])
     func log(signal: Int32, isLocked: Bool) async throws {
         let keychain = try await PrivateKeychain.withFormerItems(settings: PrivateKeychain.keepsLog)
         #expect(try FileImage(of: keychain.layout.dataDirectory).files["items.sqlite-wal"]?.isEmpty == false)

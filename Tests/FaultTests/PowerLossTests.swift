@@ -5,12 +5,12 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A loss of power",
+    "Power loss",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace")
 )
 struct PowerLossTests {
-    /// The moments whose files lost something; some are opened at a time.
+    /// Opens the files of each moment, several concurrently; returns the moments with faults.
     private func faulty(_ moments: [Recording.Moment]) async throws -> [String] {
         try await withThrowingTaskGroup(of: String?.self) { group in
             var faulty: [String] = []
@@ -27,9 +27,9 @@ struct PowerLossTests {
         }
     }
 
-    // synchronous=NORMAL, a flush that is left out, a rename before its file is on the disk.
+    // Catches synchronous=NORMAL, a missing flush, and a rename before the file's content is synced.
     @Test(
-        "whatever was not synced is lost or torn: all that was acknowledged is there",
+        "after lost or torn unsynced writes all acknowledged changes are present",
         .timeLimit(.minutes(CaseSize.of(20, full: 90)))
     )
     func items() async throws {
@@ -39,19 +39,19 @@ struct PowerLossTests {
             try keychain.client.lock()
         }
         keychain.stop(with: SIGKILL)
-        // The recording is whole: replayed, it makes the very files that are there.
+        // The recording is complete: replayed, it yields exactly the current files.
         var disk = Disk(recording.first)
         for event in recording.events { disk.apply(event) }
         var coins = SplitMix64(seed: 1)
         #expect(disk.image(.none, using: &coins).differences(from: recording.last) == [])
-        // One for each change and one for the lock.
+        // One reply for each change and one for the lock.
         #expect(recording.events.count { $0 == .reply } == Change.script.count + 1)
 
         let wanted = CaseSize.of(250, full: 50_000)
         var seen: Set<Recording.Seen> = []
         var kinds: [Disk.Loss: Int] = [:]
         var judged = 0
-        // The coins fall differently in each round; whatever was judged before is left out.
+        // Random losses differ in each round; images already judged are left out.
         for _ in 0..<1000 where judged < wanted {
             let throwing = Array(repeating: Disk.Loss.random, count: CaseSize.of(5, full: 40))
             let moments = recording.moments(
@@ -66,13 +66,13 @@ struct PowerLossTests {
         }
         #expect(judged >= wanted && kinds.count == Disk.Loss.allCases.count, "\(kinds)")
 
-        // The check can fail: where the log is not synced, as with synchronous=NORMAL, changes are lost.
+        // Control: if the log is not synced, as with synchronous=NORMAL, changes are lost.
         let unsynced = recording.moments(losses: [.all], count: 20, unsynced: "items.sqlite-wal")
         let losses = try await faulty(unsynced.filter { $0.answers > 0 })
         #expect(!losses.isEmpty, "nothing was lost where the log is not synced")
     }
 
-    @Test("while a keychain is made, there is none or it opens; once made, it is there")
+    @Test("power loss during set-up leaves no keychain or one that opens, and after set-up one that opens")
     func setUp() async throws {
         let keychain = try PrivateKeychain()
         let directory = keychain.layout.dataDirectory
@@ -95,9 +95,7 @@ struct PowerLossTests {
         #expect(disk.image(.none, using: &coins).differences(from: last) == [])
     }
 
-    @Test(
-        "during a change of the passcode, exactly one of the old and the new one opens; after it, the new one"
-    )
+    @Test("power loss during a passcode change leaves exactly one valid passcode, and afterwards the new one")
     func passcodeChange() async throws {
         let new = "harbour velvet copper lantern sparrow"
         let keychain = try await PrivateKeychain.withFormerItems()

@@ -6,17 +6,17 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-@Suite("Many at a time", .serialized)
+@Suite("Concurrent clients", .serialized)
 struct RaceTests {
-    // A look for the name and an insert that are not one transaction.
+    // Catches a look-up of the name and an insertion that are not in one transaction.
     @Test(
-        "of a hundred processes that add the same secret one succeeds and 99 are told that it is there",
+        "of a hundred processes that add the same name one succeeds and 99 get a duplicate error",
         .enabled(if: access(Programs.touchstone, X_OK) == 0, "touchstone is not built"),
         .timeLimit(.minutes(20))
     )
     func sameName() async throws {
         let keychain = try await PrivateKeychain.ready()
-        // The daemon takes 64 connections of one user: 48 processes run at a time.
+        // The daemon accepts 64 connections per user, so 48 processes run at a time.
         let add =
             "printf %s \"$1\" | \(Programs.touchstone) set same --require none 2>/dev/null; echo \"$? $1\""
         let script = "seq 100 | xargs -P 48 -I{} /bin/sh -c '\(add)' sh {}"
@@ -36,7 +36,7 @@ struct RaceTests {
         let winners = lines.filter { $0.hasPrefix("0 ") }
         #expect(winners.count == 1)
         #expect(lines.count { $0.hasPrefix("10 ") } == 99, "\(Set(lines.map { $0.prefix { $0 != " " } }))")
-        // What is there is the winner's.
+        // The stored secret is the successful process's.
         let read = keychain.home.appending("read.log")
         let get = try await ChildProcess.start(
             Programs.touchstone,
@@ -49,11 +49,13 @@ struct RaceTests {
         #expect(winners.first == "0 \(value)")
     }
 
-    // An answer before the change is there for others, or a reader that sees a change which is taken back.
-    @Test("many clients see each account change as if one after the other", .timeLimit(.minutes(20)))
+    // Catches an answer before the change is visible to others, and a reader that sees a change later rolled
+    // back.
+    @Test("concurrent clients see linearisable changes of each account", .timeLimit(.minutes(20)))
     func registers() async throws {
         let keychain = try await PrivateKeychain.ready()
-        // A writer and a reader each; as many as the daemon takes of one user, who has a connection already.
+        // A writer and a reader each; as many connections as the daemon accepts per user, minus one already
+        // open.
         let accounts = (0..<CaseSize.of(8, full: 31)).map { "account \($0)" }
         let end = ContinuousClock.now + CaseSize.of(.zero, full: .seconds(30))
         let histories = accounts.map { _ in History() }
@@ -79,7 +81,7 @@ struct RaceTests {
             reads += history.readCount
         }
         #expect(reads > 100, "\(reads) reads")
-        // The check can fail: a read of the value before the last one that was acknowledged is none.
+        // Control: reading the value before the last acknowledged one is a fault.
         let wrong = History()
         for value in ["1", "2"] { wrong.write(value) { true } }
         wrong.read { "1" }
@@ -134,7 +136,7 @@ struct RaceTests {
     }
 }
 
-/// What was written to and read from one account, with the order of starts and ends.
+/// The writes and reads of one account, with the order of their starts and ends.
 private final class History: Sendable {
     private struct Write {
         let value: String?
@@ -183,15 +185,16 @@ private final class History: Sendable {
         state.withLock { $0.reads.append(Read(value: value, start: start, end: end)) }
     }
 
-    /// Reads that no order of one after the other explains.
+    /// The reads that no linear order explains.
     func faults() -> [String] {
         state.withLock { state in
             var faults = state.failures == 0 ? [] : ["\(state.failures) writes failed"]
-            // Nothing was there at first.
+            // The account does not exist at first.
             let writes = [Write(value: nil, start: 0, end: 0)] + state.writes
             var versions: [(read: Read, version: Int)] = []
             for read in state.reads {
-                // From the last write that ended before the read began to the last begun before it ended.
+                // The allowed range: from the last write that ended before the read began to the last that
+                // began before it ended.
                 let first = writes.lastIndex { $0.end < read.start } ?? 0
                 let last = writes.lastIndex { $0.start < read.end } ?? 0
                 guard let version = (first...last).first(where: { writes[$0].value == read.value }) else {
@@ -200,7 +203,7 @@ private final class History: Sendable {
                 }
                 versions.append((read, version))
             }
-            // A later read sees no earlier state.
+            // A later read must not see an earlier state.
             var newest = 0
             var ended: [(end: Int, version: Int)] = []
             for (read, version) in versions.sorted(by: { $0.read.start < $1.read.start }) {

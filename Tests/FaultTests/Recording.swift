@@ -1,14 +1,14 @@
 import KeychainModel
 import TouchstoneTesting
 
-/// What a daemon wrote while something was done, from the files it began with: every state that a crash or a loss of
-/// power can leave is made from it.
+/// A daemon's writes during an action, and the files before it: every state that a crash or power loss can
+/// leave is derived from it.
 struct Recording {
     let first: FileImage
     let last: FileImage
     let events: [FileEvent]
 
-    /// Records what a running daemon writes during `body`.
+    /// Records a running daemon's writes during `body`.
     init(of keychain: PrivateKeychain, _ body: () async throws -> Void) async throws {
         let directory = keychain.layout.dataDirectory
         first = try FileImage(of: directory)
@@ -26,7 +26,7 @@ struct Recording {
         self.events = events
     }
 
-    /// One image: after how many events and answers, and what became of what was not synced.
+    /// An image after some events and answers, with one fate of the unsynced writes.
     struct Moment {
         let event: Int
         let answers: Int
@@ -35,17 +35,17 @@ struct Recording {
         var name: String { "event \(event), \(answers) answers, lost: \(loss)" }
     }
 
-    /// What was judged before.
+    /// Identifies an image that was already judged.
     struct Seen: Hashable {
         let image: Int
-        /// The same files are judged again where more was acknowledged.
+        /// The same files are judged again if more answers were given.
         let answers: Int
     }
 
-    /// Every kind of loss, and five throws of the coins.
+    /// Every kind of loss, and five random ones.
     static let usualLosses = Disk.Loss.allCases + Array(repeating: .random, count: 5)
 
-    /// All images that were not seen before, thinned out to about `count`.
+    /// All images not judged before, thinned out to about `count`.
     func moments(
         losses: [Disk.Loss] = usualLosses,
         count: Int,
@@ -71,7 +71,7 @@ struct Recording {
         )
     }
 
-    /// The same for one throw of the coins.
+    /// The same with one sequence of random losses.
     func moments(
         losses: [Disk.Loss] = usualLosses,
         count: Int,
@@ -82,7 +82,7 @@ struct Recording {
         return moments(losses: losses, count: count, unsynced: unsynced, coins: &coins, seen: &seen)
     }
 
-    /// What differs between the files that are there and those that the events make: nothing, where all was recorded.
+    /// Differences between the files and the replayed events; empty if everything was recorded.
     var gaps: [String] {
         var disk = Disk(first)
         for event in events { disk.apply(event) }

@@ -5,18 +5,19 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A crash or a loss of power while damaged items are repaired",
+    "A crash or power loss during a repair",
     .serialized,
     .enabled(if: DamagedStore.isPossible, "needs root, strace and sqlite3"),
     .timeLimit(.minutes(CaseSize.of(20, full: 90)))
 )
 struct RepairKillTests {
-    /// Of writes, which are many and alike, some are tried in every run.
+    /// Writes are numerous and similar, so only some are tried in every run.
     private static func step(_ call: String) -> Int { CaseSize.of(call == "pwrite64" ? 20 : 5, full: 1) }
 
-    // A replacement of two renames that nothing ends, a damaged file that is written over or not kept.
+    // Catches a two-rename replacement that nothing completes, and a damaged file that is overwritten or not
+    // kept.
     @Test(
-        "killed at a write, it is not done or done, and can be done again",
+        "after a kill at any write the repair is done or not, and can be repeated",
         arguments: DamagedStore.Damage.allCases
     )
     func kills(_ damage: DamagedStore.Damage) async throws {
@@ -47,14 +48,15 @@ struct RepairKillTests {
                 }
             }
         }
-        // Mark, log, file and the new one are each put in place by a rename; each is flushed, and so are their names.
+        // Marker, log, file and the new file are each put in place by a rename; each is synced, and so is the
+        // directory.
         #expect(killed["renameat true", default: 0] >= CaseSize.of(1, full: 3), "\(killed)")
         #expect(killed["fsync true", default: 0] >= CaseSize.of(2, full: 6), "\(killed)")
         #expect(killed["pwrite64 true", default: 0] >= CaseSize.of(2, full: 20), "\(killed)")
     }
 
     @Test(
-        "killed while it opens items whose log is damaged, the daemon leaves both files as they were",
+        "a daemon killed while it opens items with a damaged log leaves both files unchanged",
         arguments: [DamagedStore.Damage.log, .logBeyondRepair]
     )
     func opening(_ damage: DamagedStore.Damage) async throws {
@@ -84,9 +86,9 @@ struct RepairKillTests {
         #expect(killed >= 2, "\(killed)")
     }
 
-    // A new file or the mark that is put in place before it is on the disk.
+    // Catches a new file or marker that is renamed into place before its content is synced.
     @Test(
-        "whatever was not synced is lost or torn: it is not done or done, and done once it was acknowledged",
+        "after lost or torn unsynced writes the repair is done or not, and done if it was acknowledged",
         arguments: DamagedStore.Damage.allCases
     )
     func powerLoss(_ damage: DamagedStore.Damage) async throws {
@@ -106,7 +108,7 @@ struct RepairKillTests {
             #expect(faults.isEmpty, "\(moment.name)")
             outcomes[moment.image.files["items.sqlite.damaged-1"] == nil ? 0 : 1] += 1
         }
-        // Both sides were seen.
+        // Both outcomes occurred.
         #expect(outcomes.allSatisfy { $0 > 0 }, "\(outcomes)")
     }
 }

@@ -5,7 +5,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("What is left behind", .serialized)
+@Suite("Residues of secrets", .serialized)
 struct ResidueTests {
     private static let name = "name-of-the-item-8f31c2"
     private static let secret = "secret-of-the-item-77ab09e1d5"
@@ -14,7 +14,7 @@ struct ResidueTests {
     private static let reason = "reason-of-the-request-b4d2"
     private static let wrong = "wrong passcode hazel-2bd7 that was typed"
 
-    /// Everything that is done with a keychain, with markers in all that is secret or private.
+    /// Uses every function of a keychain, with markers in everything secret or private.
     private static func use(_ keychain: PrivateKeychain) throws {
         try keychain.add(name, secret)
         try keychain.update(name, later)
@@ -34,10 +34,8 @@ struct ResidueTests {
         try keychain.add("kept-\(name)", secret)
     }
 
-    // Attributes in clear, a reason or a name that is logged, a secret that goes through the environment.
-    @Test(
-        "no secret, name, reason or passcode is in a log, a stored file, the environment or the command line"
-    )
+    // Catches attributes in clear, a logged reason or name, and a secret passed through the environment.
+    @Test("no secret, name, reason or passcode is in a log, a file, the environment or the command line")
     func files() async throws {
         let keychain = try await PrivateKeychain.ready(
             settings: ["log-level = trace"] + PrivateKeychain.keepsLog
@@ -66,15 +64,15 @@ struct ResidueTests {
                 #expect(octets.range(of: Data(marker.utf8)) == nil, "\(marker) in \(place)")
             }
         }
-        // The search finds what is there, and the log has something to say.
+        // Control: the search finds markers that exist, and the log has content.
         let log = places[journal] ?? Data()
         #expect(log.range(of: Data("itemAccessed".utf8)) != nil)
         #expect(places[process + "/environ"]?.range(of: Data(keychain.home.path.utf8)) != nil)
     }
 
-    // A pipe, a log or a helper that a secret goes through.
+    // Catches a pipe, a log or a helper through which a secret passes.
     @Test(
-        "the passcode is written once, by the program that asked for it, and a secret to who asked for it",
+        "the passcode is written once, by the prompt program, and a secret once, to the requesting client",
         .enabled(if: Strace.isThere, "needs root and strace")
     )
     func writes() async throws {
@@ -96,9 +94,9 @@ struct ResidueTests {
         #expect(told.count == 1 && told.allSatisfy { $0.contains("sendmsg(") }, "\(told)")
     }
 
-    // A copy in memory that nobody wipes.
+    // Catches a copy in memory that is not wiped.
     @Test(
-        "once it is locked, neither the passcode nor a secret is in the daemon's memory",
+        "after a lock the daemon's memory contains neither the passcode nor a secret",
         .enabled(if: geteuid() == 0, "needs root to read the daemon's memory")
     )
     func memory() async throws {
@@ -107,7 +105,7 @@ struct ResidueTests {
         try keychain.delete("guarded-\(Self.name)")
         try keychain.client.lock()
         let memory = try ProcessMemory(keychain.processID)
-        // The search finds what is there: the daemon knows where it lives.
+        // Control: the search finds the daemon's own path.
         #expect(!memory.places(of: Array(keychain.layout.dataDirectory.utf8)).isEmpty)
         #expect(memory.octetCount > 1 << 20)
         for marker in [Self.secret, Self.later, Self.guarded, Self.wrong, PrivateKeychain.passcode] {

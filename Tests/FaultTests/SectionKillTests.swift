@@ -7,13 +7,13 @@ import TouchstoneTesting
 @testable import KeychainEngine
 
 @Suite(
-    "A crash or a loss of power while the items' record is divided and joined again",
+    "A crash or power loss while the item set is divided into sections and rejoined",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace"),
     .timeLimit(.minutes(CaseSize.of(20, full: 90)))
 )
 struct SectionKillTests {
-    /// A section for each group of 16 rows: the first one ends with row 15.
+    /// One section per 16 rows: the first one ends with row 15.
     private static let settings = ["test.groups-in-section = 1"] + PrivateKeychain.keepsLog
 
     /// Rows 1 to 15.
@@ -21,7 +21,7 @@ struct SectionKillTests {
         Change(kind: .add, account: "former \($0)", value: "old \($0)")
     }
 
-    /// Over the limit and back, twice; the first time, the file gets format 3.
+    /// Above the limit and back, twice; the first time, the file gets format 3.
     private static let script = [
         Change(kind: .add, account: "item 0", value: "first 0"),
         Change(kind: .delete, account: "item 0", value: nil),
@@ -32,14 +32,14 @@ struct SectionKillTests {
         Change(kind: .delete, account: "item 2", value: nil),
     ]
 
-    /// How many sections there are before the script and after each of its changes.
+    /// The number of sections before the script and after each of its changes.
     private static let sections = [1, 2, 1, 2, 2, 2, 2, 1]
 
     private static func model(afterAnswers count: Int) -> Model {
         Change.model(former: former, script: script, afterAnswers: count)
     }
 
-    /// What files hold that were left.
+    /// What was found in the files.
     private struct Found {
         var faults: [String] = []
         var sections = 0
@@ -64,7 +64,7 @@ struct SectionKillTests {
                 found.faults.append("\(report)")
             }
             (found.sections, found.format) = await opened.engine.division
-            // As it was before or after the change that was under way.
+            // As before or after the change in progress.
             let allowed = Set(Self.sections[count...].prefix(2))
             if !allowed.contains(found.sections) { found.faults.append("\(found.sections) sections") }
             if found.sections > 1, found.format < ItemSchema.sectionsVersion {
@@ -81,8 +81,8 @@ struct SectionKillTests {
         return (keychain, try FileImage(of: keychain.layout.dataDirectory))
     }
 
-    // The version without the sections that it says there are, tags of a section that the digest does not know.
-    @Test("killed at a write, it is as before or after the change, and goes on from there")
+    // Catches the sections' version number without sections, and section tags unknown to the digest.
+    @Test("after a kill at any write the store is as before or after the change, and works")
     func kills() async throws {
         let (keychain, former) = try await prepared()
         var killed: [String: Int] = [:]
@@ -103,7 +103,7 @@ struct SectionKillTests {
                         try keychain.apply(change)
                         count += 1
                     }
-                    // Empties the log: what it holds goes to the file.
+                    // Empties the log: its content is checkpointed into the file.
                     try keychain.client.lock()
                 } catch {
                     wasKilled = true
@@ -118,7 +118,7 @@ struct SectionKillTests {
                 guard wasKilled else { break }
                 killed[call, default: 0] += 1
                 guard killed.values.reduce(0, +) % CaseSize.of(4, full: 8) == 1 else { continue }
-                // The daemon itself, over the limit and back.
+                // The daemon itself, above the limit and back.
                 try await keychain.start()
                 try keychain.unlock()
                 for number in 0..<20 { try keychain.add("more \(number)", "more") }
@@ -134,7 +134,7 @@ struct SectionKillTests {
         #expect(seen == ([1, 2], [ItemSchema.tagsVersion, ItemSchema.sectionsVersion]), "\(seen)")
     }
 
-    @Test("whatever was not synced is lost or torn: it is as before or after the change")
+    @Test("after lost or torn unsynced writes the store is as before or after the change")
     func powerLoss() async throws {
         let (keychain, _) = try await prepared()
         try await keychain.start()
@@ -158,7 +158,7 @@ struct SectionKillTests {
 }
 
 extension KeychainEngine {
-    /// How many sections the items' record has, and the file's format.
+    /// The number of sections of the item set, and the file's format.
     fileprivate var division: (sections: Int, format: Int) {
         (store?.itemSet.digest?.sections.count ?? 0, store?.database.version ?? 0)
     }

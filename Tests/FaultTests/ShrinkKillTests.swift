@@ -6,7 +6,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A crash or a loss of power while the disk gets back what deletions left free",
+    "A crash or power loss while the items file is being shrunk",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace"),
     .timeLimit(.minutes(CaseSize.of(20, full: 90)))
@@ -14,7 +14,7 @@ import TouchstoneTesting
 struct ShrinkKillTests {
     private static let large = String(repeating: "x", count: 700_000)
 
-    /// Former items, in a file that is mostly free; nothing runs.
+    /// Former items in a file that is mostly free; no daemon runs.
     private func prepared() async throws -> FileImage {
         let keychain = try await PrivateKeychain.withFormerItems()
         for number in 0..<2 { try keychain.add("large \(number)", Self.large) }
@@ -30,7 +30,7 @@ struct ShrinkKillTests {
         return model
     }
 
-    /// A daemon whose last change was just now: it waits for more before it begins.
+    /// A daemon with a recent change, so that it waits before it begins to shrink.
     private func started(_ image: FileImage) async throws -> PrivateKeychain {
         let keychain = try PrivateKeychain()
         try image.write(to: keychain.layout.dataDirectory)
@@ -40,7 +40,7 @@ struct ShrinkKillTests {
         return keychain
     }
 
-    /// Waits for the end of the daemon or of the shrinking; nobody asks the daemon, which would go first.
+    /// Waits for the end of the daemon or of the shrinking, without requests, which would interrupt it.
     private func waitForEnd(_ keychain: PrivateKeychain) async throws -> Bool {
         try await Deadline.wait(for: "a small file, or the daemon's end") {
             guard keychain.isRunning else { return true }
@@ -50,7 +50,7 @@ struct ShrinkKillTests {
         }
     }
 
-    /// Whether it was killed, and what the files hold then.
+    /// Whether the daemon was killed, and the faults of the files afterwards.
     private func killed(_ image: FileImage, at number: Int, of call: String) async throws -> (Bool, [String])
     {
         let keychain = try await started(image)
@@ -63,8 +63,8 @@ struct ShrinkKillTests {
         return (wasKilled, opened.faults(model))
     }
 
-    // The old file goes before the new one is whole, or its log outlives it.
-    @Test("killed at a write, all items are there, in the old file or the new one")
+    // Catches an old file removed before the new one is complete, and an old log that outlives its file.
+    @Test("after a kill at any write all items are present, in the old or the new file")
     func kills() async throws {
         let image = try await prepared()
         #expect(image.files["items.sqlite"]?.count ?? 0 > 1_400_000)
@@ -75,7 +75,7 @@ struct ShrinkKillTests {
         for number in stride(from: 1, to: CaseSize.of(20, full: 90), by: CaseSize.of(9, full: 1)) {
             points.append(("pwrite64", number))
         }
-        // Each waits most of its time.
+        // Each one mostly waits.
         let killed = try await withThrowingTaskGroup(of: Bool.self) { group in
             var killed = 0
             for (index, (call, number)) in points.enumerated() {
@@ -92,7 +92,7 @@ struct ShrinkKillTests {
         #expect(killed >= CaseSize.of(5, full: 30), "\(killed) of \(points.count)")
     }
 
-    @Test("whatever was not synced is lost or torn: all items are there")
+    @Test("after lost or torn unsynced writes all items are present")
     func powerLoss() async throws {
         let keychain = try await started(try await prepared())
         let recording = try await Recording(of: keychain) {

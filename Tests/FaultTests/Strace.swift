@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import TouchstoneTesting
 
-/// strace(1): fails, kills at or writes down a daemon's system calls.
+/// strace(1): fails, kills at, or records a daemon's system calls.
 ///
-/// It counts for each thread and each system call by itself: `when=7` of `pwrite64` is the seventh one of the
-/// thread that comes there first.
+/// It counts per thread and system call: `when=7` of `pwrite64` is the seventh one of the first thread to
+/// reach it.
 final class Strace: Sendable {
     static let path = "/usr/bin/strace"
     static var isThere: Bool { geteuid() == 0 && access(path, X_OK) == 0 }
@@ -19,29 +19,30 @@ final class Strace: Sendable {
 
     private init(_ process: ChildProcess) { self.process = process }
 
-    /// Starts the daemon under strace, which is its grandchild: the daemon's process is still our own child.
+    /// Runs the daemon with strace as its grandchild (`-D`), so that the daemon is still this process's
+    /// child.
     static func wrapper(_ options: [String]) -> [String] {
         [path, "-D", "-f", "-qq", "-e", "signal=none"] + options
     }
 
-    /// What kills the daemon at the call of this number.
+    /// Options that kill the daemon at the call of this number.
     static func killing(at number: Int, of call: String) -> [String] {
         injecting("signal=KILL", into: call, when: "\(number)")
     }
 
-    /// What lets a call fail, or a signal come with it.
+    /// Options that make a call fail, or send a signal with it.
     static func injecting(_ fault: String, into call: String, when: String) -> [String] {
-        // Only calls that are traced are tampered with.
+        // strace only tampers with traced calls.
         ["-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):\(fault):when=\(when)"]
     }
 
-    /// What writes all changes of files and all replies to a file, whole.
+    /// Options that record all changes of files and all replies completely.
     static func recording(to log: String) -> [String] {
         let calls = (writes + ["openat", "sendmsg"]).joined(separator: ",")
         return ["-y", "-xx", "-s", "1000000", "-e", "trace=\(calls)", "-o", log]
     }
 
-    /// Holds on to all threads of a daemon that runs.
+    /// Attaches to all threads of a running daemon.
     static func attach(to daemon: Int32, _ options: [String]) async throws -> Strace {
         let arguments = ["-f", "-qq", "-e", "signal=none"] + options + ["-p", "\(daemon)"]
         let process = try await ChildProcess.start(path, arguments)
@@ -52,14 +53,14 @@ final class Strace: Sendable {
         return Strace(process)
     }
 
-    /// Lets go of the daemon, which runs on.
+    /// Detaches from the daemon, which keeps running.
     func detach() { process.stop(with: SIGINT) }
 
     private static func isTraced(_ daemon: Int32, by tracer: Int32) throws -> Bool {
         let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")
         return tasks.allSatisfy { task in
             let status = try? String(contentsOfFile: "/proc/\(daemon)/task/\(task)/status", encoding: .utf8)
-            // A thread that ended meanwhile is no thread that is not traced.
+            // A thread that ended meanwhile counts as traced.
             return status?.contains("TracerPid:\t\(tracer)\n") ?? true
         }
     }

@@ -1,22 +1,22 @@
 import Foundation
 import TouchstoneTesting
 
-/// What a daemon did to one directory, as strace(1) with `-y -xx` wrote it down.
+/// A change in one directory, as recorded by strace(1) with `-y -xx`.
 enum FileEvent: Equatable {
     case create(String)
     case write(String, offset: Int, octets: [UInt8])
     case truncate(String, length: Int)
-    /// Of a file, or of the directory where the name is empty.
+    /// Of a file, or of the directory if the name is empty.
     case sync(String)
     case rename(from: String, to: String)
     case unlink(String)
-    /// A client may know from here on.
+    /// From here on a client may know the result.
     case reply
 
-    /// Reads a log; what concerns other directories is left out.
+    /// Reads a log; other directories are left out.
     static func read(log: String, directory: String) throws -> [FileEvent] {
         let octets = Array(try Data(contentsOf: URL(fileURLWithPath: log)))
-        // As the kernel names it.
+        // The path as the kernel names it.
         let directory = URL(fileURLWithPath: directory).resolvingSymlinksInPath().standardizedFileURL.path
         return try octets.split(separator: UInt8(ascii: "\n")).compactMap { line in
             guard let call = SystemCall(line) else { return nil }
@@ -25,16 +25,16 @@ enum FileEvent: Equatable {
     }
 }
 
-/// One line of the log: the name of a call and its arguments, in order and by kind.
+/// One line of the log: a call's name, and its arguments in order and by kind.
 private struct SystemCall {
     var name = ""
-    /// What `-y` says of descriptors.
+    /// The descriptors' paths, as `-y` prints them.
     var places: [String] = []
     var strings: [[UInt8]] = []
     var numbers: [Int] = []
     var flags = ""
 
-    /// Nil for a call that failed and for what is no start of a call.
+    /// Nil for a failed call and for a line that does not begin a call.
     init?(_ line: ArraySlice<UInt8>) {
         let text = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
         guard let start = text.firstIndex(of: UInt8(ascii: "(")) else { return nil }
@@ -52,7 +52,7 @@ private struct SystemCall {
             case UInt8(ascii: "<") where rest.first == UInt8(ascii: "\\"):
                 let place = rest.prefix { $0 != UInt8(ascii: ">") }
                 rest = rest.dropFirst(place.count + 1)
-                // A file that has no name any more.
+                // The file is deleted.
                 let isDeleted = rest.starts(with: Self.deleted)
                 if isDeleted { rest = rest.dropFirst(Self.deleted.count) }
                 places.append(isDeleted ? "" : String(decoding: Self.decode(place), as: UTF8.self))
@@ -97,7 +97,7 @@ private struct SystemCall {
         case "fsync", "fdatasync":
             return place == directory ? .sync("") : Self.name(place, in: directory).map { .sync($0) }
         case "openat":
-            // The descriptor that came of it stands last.
+            // The returned descriptor comes last.
             guard flags.contains("O_CREAT"), let made = places.last else { return nil }
             return Self.name(made, in: directory).map { .create($0) }
         case "unlinkat", "unlink": return entry(0, in: directory).map { .unlink($0) }
@@ -108,7 +108,7 @@ private struct SystemCall {
         }
     }
 
-    /// The name of a path argument, whole or relative to the descriptor beside it.
+    /// The name of a path argument, absolute or relative to the directory descriptor beside it.
     private func entry(_ index: Int, in directory: String) -> String? {
         guard index < strings.count else { return nil }
         let path = String(decoding: strings[index], as: UTF8.self).replacing("//", with: "/")

@@ -3,11 +3,11 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("An item opens for exactly what its access control demands")
+@Suite("An item opens only when its access control is satisfied")
 struct AccessControlTests {
     let keychain = TestKeychain()
 
-    /// Every way to combine constraints that Apple's rules allow here.
+    /// Every combination of constraints that Apple's rules allow here.
     static let flags: [AccessControlFlags] = {
         var all: [AccessControlFlags] = [.userPresence]
         for biometry: AccessControlFlags in [[], .biometryAny, .biometryCurrentSet] {
@@ -22,7 +22,7 @@ struct AccessControlTests {
         return all
     }()
 
-    /// What opens, said once more and in other words.
+    /// The expected result, computed independently of the engine.
     static func opens(_ flags: AccessControlFlags, _ factors: Set<AuthenticationFactor>) -> Bool {
         if flags.contains(.userPresence) { return !factors.isEmpty }
         var met: [Bool] = []
@@ -34,7 +34,7 @@ struct AccessControlTests {
         return flags.contains(.or) ? met.contains(true) : met.allSatisfy { $0 }
     }
 
-    @Test("each combination of constraints, with each combination of factors")
+    @Test("every combination of constraints is checked against every combination of factors")
     func matrix() async throws {
         let (engine, key) = try await keychain.setUp()
         let shown: [Set<AuthenticationFactor>] = [[], [.biometry], [.passcode], [.biometry, .passcode]]
@@ -69,7 +69,7 @@ struct AccessControlTests {
         }
     }
 
-    @Test("a proof that claims the passcode and has not its key opens nothing")
+    @Test("a proof that claims the passcode without the passcode key opens nothing")
     func forgedProof() async throws {
         let (engine, _) = try await keychain.setUp()
         for flags: AccessControlFlags in [.devicePasscode, [.devicePasscode, .biometryAny]] {
@@ -92,7 +92,7 @@ struct AccessControlTests {
         }
     }
 
-    @Test("a finger shown for less is not good for more")
+    @Test("a proof for a weaker access control does not open a stricter one")
     func weakerProof() async throws {
         let (engine, _) = try await keychain.setUp()
         let presence = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -103,7 +103,7 @@ struct AccessControlTests {
         }
     }
 
-    @Test("attributes need no user; fail says that one is needed; skip leaves the item out")
+    @Test("attributes need no prompt; UI `fail` reports that one is needed; UI `skip` leaves the item out")
     func authenticationUI() async throws {
         let (engine, _) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -120,7 +120,7 @@ struct AccessControlTests {
         #expect(try await engine.all(proofs: [Proofs.of(control, [.biometry])], ui: .skip).count == 2)
     }
 
-    @Test("all access controls that need the user come at once")
+    @Test("a query over several items reports all access controls that need the user at once")
     func collectedControls() async throws {
         let (engine, _) = try await keychain.setUp()
         let one = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -135,7 +135,7 @@ struct AccessControlTests {
         #expect(try await engine.all(proofs: proofs).count == 4)
     }
 
-    @Test("who cannot open an item cannot change it, but may delete it")
+    @Test("an item cannot be updated without opening it, but it can be deleted")
     func updateNeedsTheUser() async throws {
         let (engine, key) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
@@ -151,7 +151,7 @@ struct AccessControlTests {
         #expect(try await engine.delete("guarded") == 1)
     }
 
-    @Test("an application password is a key: the wrong one opens nothing, none is told apart")
+    @Test("a wrong application password fails, and a missing one has its own cause")
     func applicationPassword() async throws {
         let (engine, _) = try await keychain.setUp()
         let flags: [AccessControlFlags] = [.applicationPassword, [.applicationPassword, .userPresence]]
@@ -178,11 +178,11 @@ struct AccessControlTests {
     }
 }
 
-@Suite("Each accessibility has its time")
+@Suite("Each accessibility class is readable only in its lock states")
 struct AccessibilityTests {
     let keychain = TestKeychain()
 
-    @Test("after a lock and after a restart", arguments: Accessibility.allCases)
+    @Test("a lock and a restart make the right items unreadable", arguments: Accessibility.allCases)
     func lockStates(accessibility: Accessibility) async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("item", "secret", AccessControl(accessibility: accessibility))
@@ -211,7 +211,7 @@ struct AccessibilityTests {
         #expect(try await next.secret("item") == "secret")
     }
 
-    @Test("a finger is no use while the keybag is locked")
+    @Test("a fingerprint opens nothing while the keybag is locked")
     func lockedBiometry() async throws {
         let (engine, _) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .afterFirstUnlock, flags: .biometryAny)

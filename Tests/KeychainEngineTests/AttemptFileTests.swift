@@ -4,7 +4,7 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("Counted attempts are neither lost nor made up")
+@Suite("Attempt counters are neither lost nor invented")
 struct AttemptFileTests {
     let keychain = TestKeychain()
 
@@ -18,14 +18,14 @@ struct AttemptFileTests {
         )
     }
 
-    /// The file as the next run finds it, which remembers nothing.
+    /// The file as a new process opens it, with no memory of earlier writes.
     private func next(_ directory: StoreDirectory) -> AttemptFile { AttemptFile(directory: directory) }
 
     private func file() throws -> AttemptFile {
         AttemptFile(directory: try StoreDirectory(path: keychain.path))
     }
 
-    @Test("what was saved last is loaded, also by the next run")
+    @Test("the last saved record is loaded, also by the next process")
     func roundTrip() throws {
         var file: AttemptFile? = try file()
         #expect(try file?.load() == AttemptRecord())
@@ -37,7 +37,7 @@ struct AttemptFileTests {
         #expect(try self.file().load() == record(5))
     }
 
-    /// What becomes of the file behind the back of the run that wrote it.
+    /// How the file is changed behind the back of the process that wrote it.
     enum Exchange: CaseIterable {
         case older
         case olderInPlace
@@ -47,7 +47,7 @@ struct AttemptFileTests {
     }
 
     @Test(
-        "what this run saved counts for more than an older file, another one and none; it is told",
+        "an older, foreign or missing file does not replace this process's record, and is reported",
         arguments: Exchange.allCases
     )
     func putBack(_ exchange: Exchange) async throws {
@@ -57,7 +57,7 @@ struct AttemptFileTests {
         try file.save(record(1))
         let older = try keychain.octets("attempts")
         try file.save(record(2))
-        // Until the file system would give another time to the next write.
+        // Wait until the file system's timestamp granularity gives the next write a different time.
         try await Task.sleep(for: .milliseconds(100))
         for _ in 1...2 { #expect(try file.load() == record(2)) }
         #expect(!file.isTamperedWith())
@@ -75,11 +75,11 @@ struct AttemptFileTests {
             case .gone: try FileManager.default.removeItem(atPath: keychain.file("attempts"))
             case .zeros: try keychain.write([UInt8](repeating: 0, count: 8192), to: "attempts")
             case .ofAnotherRun:
-                // Newer by its number, and of the very key: a copy from before a recovery.
+                // A higher sequence number, and the same key: a copy from before a recovery.
                 let other = AttemptFile(directory: directory)
                 for _ in 0..<20 { try other.save(AttemptRecord()) }
             }
-            // Whether it is read first or written first.
+            // Alternate between reading first and writing first.
             if round.isMultiple(of: 2) { #expect(try file.load() == record(round)) }
             try file.save(record(round + 1))
             #expect(try file.load() == record(round + 1))
@@ -89,7 +89,7 @@ struct AttemptFileTests {
         #expect(log.kinds == Array(repeating: .tamperDetected, count: 5))
     }
 
-    @Test("a right save after a failed one is no tampering")
+    @Test("successful saves are not reported as tampering")
     func unsure() throws {
         let log = RecordedAudit()
         let directory = try StoreDirectory(path: keychain.path)
@@ -122,7 +122,7 @@ struct AttemptFileTests {
         }
     }
 
-    @Test("any flipped bit of a slot costs that slot, and both damaged slots are damage")
+    @Test("a flipped bit invalidates its slot, and two invalid slots make the file damaged")
     func damagedSlots() throws {
         let directory = try StoreDirectory(path: keychain.path)
         for count in 1...2 { try next(directory).save(record(count)) }
@@ -136,7 +136,7 @@ struct AttemptFileTests {
         }
     }
 
-    @Test("slots in each other's place are damage: an old count cannot be put over a new one")
+    @Test("swapped slots are damage, so an old count cannot replace a new one")
     func swappedSlots() throws {
         let directory = try StoreDirectory(path: keychain.path)
         for count in 1...2 { try next(directory).save(record(count)) }
@@ -145,7 +145,7 @@ struct AttemptFileTests {
         #expect(throws: KeychainError(.decode)) { try next(directory).load() }
     }
 
-    @Test("beside a keybag a missing file is damage, not zero")
+    @Test("a missing file beside a keybag is damage, not a zero count")
     func missing() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -155,7 +155,7 @@ struct AttemptFileTests {
         #expect(throws: KeychainError(.decode)) { try file().load() }
     }
 
-    @Test("a file of another keychain is damage")
+    @Test("another keychain's attempt file is damage")
     func foreign() async throws {
         let other = TestKeychain()
         try AttemptFile(directory: try StoreDirectory(path: other.path)).save(record(0))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A change on the caller's own thread")
+@Suite("Synchronous changes on the caller's thread")
 struct ChangeAtOnceTests {
     let keychain = TestKeychain()
 
@@ -42,7 +42,7 @@ struct ChangeAtOnceTests {
         )
     }
 
-    @Test("does what any other does, and is there after a restart")
+    @Test("a synchronous change has the same effect as an asynchronous one and survives a restart")
     func same() async throws {
         do {
             let (engine, _) = try await keychain.setUp()
@@ -72,7 +72,7 @@ struct ChangeAtOnceTests {
         #expect(error?.cause == .locked)
     }
 
-    @Test("leaves to others what needs the user or a key that has to be derived, and changes nothing")
+    @Test("a change that needs the user or a derived key is declined and changes nothing")
     func others() async throws {
         let (engine, _) = try await keychain.setUp()
         let presence = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -87,7 +87,7 @@ struct ChangeAtOnceTests {
         #expect(await engine.check().items == 2)
     }
 
-    @Test("leaves the engine alone while it is at work")
+    @Test("a synchronous change is declined while the engine is busy")
     func busy() async throws {
         let (engine, _) = try await keychain.setUp()
         let isLeft = try await engine.run { engine in
@@ -97,7 +97,7 @@ struct ChangeAtOnceTests {
         #expect(await engine.check().items == 0)
     }
 
-    @Test("is taken back where hardware would have to count first")
+    @Test("a change that needs the hardware counter advanced first is rolled back")
     func counting() async throws {
         let (engine, _) = try await keychain.setUp()
         for number in 1..<ItemStore.mostUncountedCommits { try await engine.add("\(number)") }
@@ -120,7 +120,7 @@ struct ChangeAtOnceTests {
         #expect(report.isSetAuthentic)
     }
 
-    @Test("waits on its thread for those of others, and has an outcome of its own")
+    @Test("concurrent synchronous changes are committed together, each with its own result")
     func together() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("taken")
@@ -152,7 +152,9 @@ struct ChangeAtOnceTests {
         #expect(report.isSetAuthentic)
     }
 
-    @Test("does not wait for hardware in a commit with others, which goes on without it")
+    @Test(
+        "a synchronous change in a shared commit is declined if hardware must count; the others complete"
+    )
     func countingTogether() async throws {
         let (engine, _) = try await keychain.setUp()
         for account in ["ann", "bob"] { try await engine.add(account) }
@@ -166,9 +168,10 @@ struct ChangeAtOnceTests {
 }
 
 extension KeychainEngine {
-    /// Deletes items in one commit that hardware would have to follow.
+    /// Deletes items in one commit for which the hardware counter must advance.
     ///
-    /// - Returns: whether the first, for which a thread is held, is left alone, and whether the second is done.
+    /// - Returns: whether the first write, which holds a thread, was declined, and whether the second was
+    ///   done.
     fileprivate func deleteTogether(
         _ first: ItemQuery,
         _ second: ItemQuery

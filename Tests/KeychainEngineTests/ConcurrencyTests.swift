@@ -2,11 +2,11 @@ import KeychainEngine
 import KeychainModel
 import Testing
 
-@Suite("Many clients at once are served as one after the other")
+@Suite("Concurrent requests behave as if run one after the other")
 struct ConcurrencyTests {
     let keychain = TestKeychain()
 
-    @Test("of a hundred adds of one key exactly one succeeds")
+    @Test("exactly one of a hundred concurrent adds of the same key succeeds")
     func concurrentAdds() async throws {
         let (engine, _) = try await keychain.setUp()
         let outcomes = await withTaskGroup(of: Result<Void, any Error>.self) { group in
@@ -31,7 +31,7 @@ struct ConcurrencyTests {
         #expect(await engine.check().items == 1)
     }
 
-    @Test("adds, changes and deletes side by side leave an authentic set and nothing lost")
+    @Test("concurrent adds, updates and deletes leave an authentic item set and lose nothing")
     func mixed() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         let shared = engine.required
@@ -55,7 +55,7 @@ struct ConcurrencyTests {
         engine = nil
     }
 
-    @Test("one client's failure in a shared commit is its own")
+    @Test("a failure in a shared commit affects only its own request")
     func failureInABatch() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("taken")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A look-up on the caller's own thread")
+@Suite("Synchronous look-ups on the caller's thread")
 struct CopyAtOnceTests {
     let keychain = TestKeychain()
 
@@ -26,7 +26,7 @@ struct CopyAtOnceTests {
         return try decode(page).first?.text
     }
 
-    @Test("finds what any other finds, and nothing of another group or of a locked keybag")
+    @Test("it returns what an asynchronous look-up returns, and nothing of another group or a locked keybag")
     func same() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "first")
@@ -40,7 +40,7 @@ struct CopyAtOnceTests {
         #expect(error?.cause == .locked)
     }
 
-    @Test("leaves to others what needs the user or a key that has to be derived")
+    @Test("a look-up that needs the user or a derived key is declined")
     func others() async throws {
         let (engine, _) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -52,7 +52,7 @@ struct CopyAtOnceTests {
         #expect(try Self.found("bob", engine, authorization: authorization) == nil)
     }
 
-    @Test("leaves the engine alone while it is at work")
+    @Test("a synchronous look-up is declined while the engine is busy")
     func busy() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann")
@@ -61,7 +61,7 @@ struct CopyAtOnceTests {
         #expect(try Self.found("ann", engine) == "secret")
     }
 
-    @Test("runs beside changes as one of them")
+    @Test("synchronous look-ups run concurrently with changes")
     func together() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann")

@@ -6,29 +6,29 @@ import TouchstoneTesting
 
 @testable import KeychainEngine
 
-@Suite("A log that is not what was flushed is told, and never written over")
+@Suite("A damaged write-ahead log is reported and never overwritten")
 struct DamagedLogTests {
     let keychain = TestKeychain()
     private static let items = 12
 
-    /// What a log holds.
+    /// The content of the log.
     enum State: String, CaseIterable {
-        /// Adds, since the file was made.
+        /// Additions since the file was created.
         case adds
-        /// Adds, updates and deletions, of large items too.
+        /// Additions, updates and deletions, including large items.
         case changes
-        /// All of it is in the file too.
+        /// Everything in the log has been checkpointed into the main file too.
         case writtenBack
-        /// It was written back and is begun anew, with other salts; old frames lie behind the new ones.
+        /// Checkpointed and restarted with new salts; old frames remain behind the new ones.
         case begunAnew
     }
 
-    /// The files of a daemon that was killed: what the log holds is in the log alone, but where `state` says otherwise.
+    /// The files of a killed daemon: the log's content is only in the log, unless `state` says otherwise.
     ///
     /// - Returns: the values of all items.
     @discardableResult
     private func killed(_ state: State = .adds) async throws -> Set<String> {
-        // Else a busy machine has the log emptied between a deletion and the copy.
+        // Without this, on a busy machine the log may be emptied between a deletion and the copy.
         let source = TestKeychain(purgeDelay: TestKeychain.never)
         let (engine, _) = try await source.setUp()
         var values: [String: String] = [:]
@@ -63,7 +63,10 @@ struct DamagedLogTests {
         unsafe chmod(keychain.file(name), 0o600)
     }
 
-    @Test("every flipped bit: all items are there, or the keychain is damaged", arguments: State.allCases)
+    @Test(
+        "a flipped bit loses no item silently: all are readable, or the keychain is damaged",
+        arguments: State.allCases
+    )
     func flips(state: State) async throws {
         let values = try await killed(state)
         let log = try keychain.octets("items.sqlite-wal")
@@ -74,7 +77,8 @@ struct DamagedLogTests {
         for round in 0..<count {
             try put(main, "items.sqlite")
             var flipped = log
-            // The header, whose damage hides all, and the whole file.
+            // Every fourth flip hits the header, whose damage hides everything; the others hit the whole
+            // file.
             let bit = Int.random(in: 0..<(8 * (round % 4 == 0 ? 32 : log.count)), using: &coins)
             flipped[bit / 8] ^= 1 << UInt8(bit % 8)
             try put(flipped, "items.sqlite-wal")
@@ -93,7 +97,7 @@ struct DamagedLogTests {
                 #expect(await !engine.required.check().faults.isEmpty)
                 #expect(try keychain.octets("items.sqlite-wal") == flipped, "bit \(bit): written over")
                 #expect(try keychain.octets("items.sqlite") == main, "bit \(bit): written over")
-                // What it holds can be had whole.
+                // The log's content can still be salvaged completely.
                 #expect(ItemLog(flipped).salvaged()?.isExact == true, "bit \(bit)")
             }
             await engine.required.close()
@@ -102,7 +106,7 @@ struct DamagedLogTests {
         #expect(keychain.audit.kinds.contains(.tamperDetected))
     }
 
-    @Test("the last change too: a mark behind it says that it was flushed")
+    @Test("damage to the last change is detected, because a mark behind it records the flush")
     func lastChange() async throws {
         try await killed()
         var log = try keychain.octets("items.sqlite-wal")
@@ -110,12 +114,12 @@ struct DamagedLogTests {
         #expect(ItemLog(log).verdict { _ in nil } == .whole)
         log[end - 1] ^= 1
         #expect(ItemLog(log).verdict { _ in nil } == .damaged)
-        // Without the mark, it is a change that the power cut short.
+        // Without the mark it is a change interrupted by a power loss.
         log.replaceSubrange(end..<(end + 32), with: [UInt8](repeating: 0, count: 32))
         #expect(ItemLog(log).verdict { _ in nil } == .whole)
     }
 
-    @Test("an orderly end leaves nothing in the log")
+    @Test("an orderly close leaves an empty log")
     func orderlyEnd() async throws {
         do {
             let (engine, _) = try await keychain.setUp()
@@ -127,7 +131,7 @@ struct DamagedLogTests {
         #expect(try await keychain.restart().all().count == Self.items)
     }
 
-    @Test("after a while without changes nothing is in the log")
+    @Test("the log is emptied after a period without changes")
     func idle() async throws {
         let keychain = TestKeychain(idleDelay: .seconds(1))
         let (engine, _) = try await keychain.setUp()
@@ -140,7 +144,7 @@ struct DamagedLogTests {
         await engine.close()
     }
 
-    @Test("any bytes are read to a verdict, and what is made of them can be read by the same reader")
+    @Test("any bytes yield a verdict, and a salvaged log is read as whole")
     func anyOctets() async throws {
         try await killed()
         let log = try keychain.octets("items.sqlite-wal")
@@ -167,7 +171,7 @@ struct DamagedLogTests {
 }
 
 extension KeychainEngine {
-    /// Brings the log into the file and leaves it as long as it is: the next change begins it anew.
+    /// Checkpoints the log without truncating it, so that the next change restarts it.
     fileprivate func beginLogAnew() throws {
         try store?.database.execute("PRAGMA wal_checkpoint")
     }

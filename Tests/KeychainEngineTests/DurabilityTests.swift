@@ -9,7 +9,7 @@ struct DurabilityTests {
     static let canMount = geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/mount")
 
     @Test(
-        "a full disk refuses adds cleanly; reading, deleting and counting go on",
+        "a full disk refuses adds cleanly; reads, deletes and attempt counting keep working",
         .enabled(if: canMount, "needs root and mount")
     )
     func fullDisk() async throws {
@@ -37,7 +37,7 @@ struct DurabilityTests {
         #expect(await engine?.check().isSetAuthentic == true)
         await engine?.close()
         engine = nil
-        // The slots have their blocks already.
+        // The slots' blocks are already allocated.
         do {
             let file = AttemptFile(directory: try StoreDirectory(path: keychain.path))
             try file.save(attempts)

@@ -3,7 +3,7 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A change of the enrolled fingers kills the items of the old set")
+@Suite("A change of the enrolled fingers invalidates the items bound to the old set")
 struct EnrolmentTests {
     let keychain = TestKeychain()
     private static let left = Enrolment(
@@ -28,7 +28,7 @@ struct EnrolmentTests {
         ].map { ($0, try AccessControl(accessibility: .whenUnlocked, flags: $1)) }
     }
 
-    @Test("current-set items are gone, others stay, and the domain state changes")
+    @Test("current-set items are invalidated, other items remain, and the domain state changes")
     func addedFinger() async throws {
         let (engine, key) = try await keychain.setUp()
         let first = try await engine.observe(Self.left)
@@ -57,7 +57,7 @@ struct EnrolmentTests {
         #expect(report == StoreReport(items: 3, invalidated: 2, damaged: 0, isSetAuthentic: true, faults: []))
     }
 
-    @Test("where another constraint is enough, the user is asked for that one alone")
+    @Test("if another constraint suffices, only that one is requested")
     func survivingAlternative() async throws {
         let (engine, key) = try await keychain.setUp()
         _ = try await engine.observe(Self.left)
@@ -90,7 +90,7 @@ struct EnrolmentTests {
         }
     }
 
-    @Test("an enrolment that was seen to complete is a change even where the names are the same")
+    @Test("an observed enrolment counts as a change even if the finger names are the same")
     func seenCompletion() async throws {
         let (engine, _) = try await keychain.setUp()
         _ = try await engine.observe(Self.left)
@@ -100,7 +100,7 @@ struct EnrolmentTests {
         #expect(try await engine.observe(again).binding == .names)
     }
 
-    @Test("the templates' digest decides where it can be read")
+    @Test("the templates' digest decides if it is readable")
     func templates() async throws {
         let (engine, _) = try await keychain.setUp()
         let one = Enrolment(device: "sensor", fingers: ["left-index"], templateDigest: [1], completions: 0)
@@ -116,7 +116,7 @@ struct EnrolmentTests {
         #expect(try await engine.observe(other).changed)
     }
 
-    @Test("a change while the keybag is locked, or while the daemon is down, counts too")
+    @Test("a change while the keybag is locked or the daemon is down is detected")
     func changeWhileLocked() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         _ = try await engine?.observe(Self.left)
@@ -140,7 +140,7 @@ struct EnrolmentTests {
         }
     }
 
-    @Test("before the first unlock the set cannot be compared")
+    @Test("the enrolled set cannot be compared before the first unlock")
     func locked() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -149,7 +149,7 @@ struct EnrolmentTests {
         await #expect(throws: KeychainError(.interactionNotAllowed)) { try await next.observe(Self.left) }
     }
 
-    @Test("an add takes an invalidated item's place, and a delete removes it")
+    @Test("an add replaces an invalidated item, and a delete reports an invalidated item as not found")
     func replaced() async throws {
         let (engine, _) = try await keychain.setUp()
         _ = try await engine.observe(Self.left)
@@ -165,7 +165,7 @@ struct EnrolmentTests {
         #expect(report == StoreReport(items: 1, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: []))
     }
 
-    @Test("a power of two of changes in a row leaves one set", arguments: [1, 2, 4, 8, 16])
+    @Test("repeated enrolment changes leave only the items of the last set", arguments: [1, 2, 4, 8, 16])
     func manyEpochs(count: Int) async throws {
         let (engine, _) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .biometryCurrentSet)

@@ -5,9 +5,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A keychain of format 1 opens, and has the present format after")
+@Suite("A keychain of format 1 opens and is converted to the current format")
 struct FormerFormatTests {
-    /// The keychain that a former version left: 40 items and three more, two of its last changes in the log alone.
+    /// A keychain written by format 1: 43 items, two of the last changes only in the log.
     private func former() throws -> TestKeychain {
         let keychain = TestKeychain()
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -33,7 +33,7 @@ struct FormerFormatTests {
         await #expect(throws: NeedsAuthentication.self) { try await engine.secret("protected") }
     }
 
-    @Test("with all that was in it, and changes go on")
+    @Test("all items are readable and the keychain accepts changes")
     func opens() async throws {
         let keychain = try former()
         #expect(try version(keychain) == 1)
@@ -50,7 +50,7 @@ struct FormerFormatTests {
         #expect(!keychain.audit.kinds.contains(.tamperDetected))
     }
 
-    @Test("and one that does not fit its record is damaged, and left as it is")
+    @Test("a format 1 keychain that does not match its record is damaged and left unchanged")
     func tampered() async throws {
         for sql in [
             "DELETE FROM items WHERE id = 2", "UPDATE items SET name = randomblob(8) WHERE id = 2",

@@ -4,7 +4,7 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A keychain with the most items that it may have")
+@Suite("A keychain at its item limit")
 struct FullKeychainTests {
     private static let most = 3
     private let keychain = TestKeychain(mostItems: FullKeychainTests.most)
@@ -13,7 +13,7 @@ struct FullKeychainTests {
         error?.status == .diskFull && error?.cause == DriverCause(.storeFull, detail: "\(most)")
     }
 
-    /// A keychain that is full.
+    /// Creates a keychain that is full.
     private func filled() async throws -> KeychainEngine {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<Self.most { try await engine.add("\(index)") }
@@ -30,10 +30,12 @@ struct FullKeychainTests {
         )
     }
 
-    @Test("has 524,288 of them, where no test says otherwise")
+    @Test("the limit is 524,288 items")
     func figure() { #expect(ItemLimits.mostItems == 524_288) }
 
-    @Test("refuses one more by its own cause and stores nothing; changes go on, and a deletion makes room")
+    @Test(
+        "an add above the limit is refused with its own cause; updates work, and a deletion makes room"
+    )
     func full() async throws {
         try await refused()
         let engine = try await keychain.restart()
@@ -49,7 +51,7 @@ struct FullKeychainTests {
         #expect(report.items == Self.most && report.isSetAuthentic && report.damaged == 0, "\(report)")
     }
 
-    /// The engine is let go afterwards.
+    /// The engine is released on return.
     private func refused() async throws {
         let engine = try await filled()
         for _ in 0..<2 {
@@ -67,7 +69,7 @@ struct FullKeychainTests {
         await engine.close()
     }
 
-    @Test("an add in the place of one that is gone for good is none more")
+    @Test("an add that replaces an invalidated item does not count towards the limit")
     func replaced() async throws {
         let (engine, _) = try await keychain.setUp()
         _ = try await engine.observe(TestKeychain.enrolled)
@@ -87,7 +89,7 @@ struct FullKeychainTests {
         #expect(Self.isFull(error))
     }
 
-    @Test("one that has more opens, lists and deletes, and takes adds when it has fewer")
+    @Test("a keychain above the limit opens, lists and deletes, and accepts adds once it is below")
     func overfull() async throws {
         var first: KeychainEngine? = try await filled()
         await first?.close()
@@ -103,7 +105,7 @@ struct FullKeychainTests {
         #expect(try await engine.all().count == 2)
     }
 
-    @Test("adds of many clients at once fill it and do not pass it")
+    @Test("concurrent adds fill the keychain to the limit and not beyond")
     func together() async throws {
         let keychain = TestKeychain(mostItems: 20)
         let (engine, _) = try await keychain.setUp()
@@ -130,7 +132,7 @@ struct FullKeychainTests {
         #expect(report.items == 20 && report.isSetAuthentic && report.faults == [], "\(report)")
     }
 
-    @Test("an import that would pass it is refused whole: before a passcode is chosen, and at the end")
+    @Test("an import above the limit is refused as a whole, before a passcode is chosen and at the end")
     func imported() async throws {
         let old = try await OldKeychain()
         for index in 0...Self.most { try await old.engine.add("\(index)") }
@@ -148,7 +150,7 @@ struct FullKeychainTests {
         engine = nil
         let files = Set(try FileManager.default.contentsOfDirectory(atPath: keychain.path))
         #expect(files.isDisjoint(with: ["keybag", "items.sqlite", "import"]), "\(files)")
-        // What is in it is as it was, and goes where there is room.
+        // The exported keychain is unchanged and can be imported where there is room.
         #expect(try await old.engine.all().count == 4)
         let roomy = try keychain.start(mostItems: 4)
         #expect(try await roomy.setUp(from: octets, code: old.code) == 4)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("The tags of rows in memory")
+@Suite("The in-memory tags of rows")
 struct ItemTagTests {
-    /// The time of a change in tags of so many rows, the shortest of many.
+    /// The shortest measured time of changing one tag among `count` rows.
     private func time(ofChangeAmong count: Int64) -> Duration {
         let key = KeyedDigest(Key(SecretBytes(copying: [UInt8](repeating: 7, count: 32))))
         func tag(_ row: Int64) -> ItemTag {
@@ -39,7 +39,7 @@ struct ItemTagTests {
         return shortest
     }
 
-    @Test("change without a copy of all others")
+    @Test("a change does not copy all other tags")
     func changeInPlace() {
         // A copy of 4,000 groups takes some hundred times as long as the change itself.
         #expect(time(ofChangeAmong: 64_000) < time(ofChangeAmong: 64) * 20)

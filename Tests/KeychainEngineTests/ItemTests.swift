@@ -3,11 +3,11 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("Items are added, found, changed and deleted as Apple's are")
+@Suite("Items are added, found, updated and deleted as in Apple's keychain")
 struct ItemTests {
     let keychain = TestKeychain()
 
-    @Test("an item comes back with its data, its attributes and what the store adds")
+    @Test("an item is returned with its data, its attributes and those that the store adds")
     func roundTrip() async throws {
         let (engine, _) = try await keychain.setUp()
         let reference = try await engine.add("ann", "secret", attributes: [.label: .string("a label")])
@@ -24,7 +24,7 @@ struct ItemTests {
         #expect(item.attributes == expected)
     }
 
-    @Test("an item survives a restart, and a locked keychain says so")
+    @Test("an item survives a restart, and a locked keychain reports that it is locked")
     func restart() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("ann", "secret")
@@ -38,7 +38,7 @@ struct ItemTests {
         #expect(try await next.secret("ann") == "secret")
     }
 
-    @Test("before set-up there is no keychain, and a passcode-set item fails as Apple's does")
+    @Test("before set-up the keychain is not available, and a passcode-set item fails as Apple's does")
     func notSetUp() async throws {
         let engine = try keychain.start()
         await #expect(throws: KeychainError(.notAvailable)) { try await engine.add("ann") }
@@ -47,7 +47,7 @@ struct ItemTests {
         }
     }
 
-    @Test("empty data and no data are different")
+    @Test("empty data and absent data are distinguished")
     func emptyData() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("empty", "")
@@ -56,7 +56,7 @@ struct ItemTests {
         #expect(try await engine.secret("none") == nil)
     }
 
-    @Test("the primary key is unique; what is not part of it is not")
+    @Test("the primary key is unique; other attributes need not be")
     func duplicates() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann")
@@ -86,7 +86,7 @@ struct ItemTests {
         #expect(other.map(\.text) == ["synchronised"])
     }
 
-    @Test("constraints and synchronizable exclude each other")
+    @Test("an item cannot have both constraints and synchronizable")
     func constrainedAndSynchronizable() async throws {
         let (engine, _) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
@@ -95,7 +95,7 @@ struct ItemTests {
         }
     }
 
-    @Test("attributes with an index and without one are found alike")
+    @Test("items are found by indexed and by unindexed attributes")
     func lookups() async throws {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<20 {
@@ -124,7 +124,7 @@ struct ItemTests {
         }
     }
 
-    @Test("the limit counts what is returned")
+    @Test("the limit applies to the number of returned items")
     func limits() async throws {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<10 { try await engine.add("account \(index)", "\(index)") }
@@ -133,7 +133,7 @@ struct ItemTests {
         #expect(try await engine.all(limit: .all).count == 10)
     }
 
-    @Test("a long result comes in pages and loses nothing")
+    @Test("a long result is paged without losing items")
     func pages() async throws {
         let (engine, _) = try await keychain.setUp()
         let large = String(repeating: "x", count: 60_000)
@@ -153,7 +153,7 @@ struct ItemTests {
         #expect(found.map { $0.text?.dropFirst(60_000) } == (0..<12).map { "\($0)".dropFirst(0) })
     }
 
-    @Test("a persistent reference finds its item for its own group alone")
+    @Test("a persistent reference finds its item only for the item's access group")
     func references() async throws {
         let (engine, _) = try await keychain.setUp()
         let ours = try await engine.add("ann", "ours")
@@ -170,7 +170,7 @@ struct ItemTests {
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.all(references: [unknown]) }
     }
 
-    @Test("groups do not see each other's items")
+    @Test("access groups do not see each other's items")
     func groups() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "ours")
@@ -185,7 +185,7 @@ struct ItemTests {
         #expect(try await engine.all(groups: [.theirs]).map(\.text) == ["theirs"])
     }
 
-    @Test("an update changes every match, its look-ups and its date, and keeps the rest")
+    @Test("an update changes the data and the look-up attributes of a match and keeps the rest")
     func update() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "old", attributes: [.label: .string("label")])
@@ -198,7 +198,7 @@ struct ItemTests {
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.update("ann", secret: "x") }
     }
 
-    @Test("an update that would make two items the same changes none")
+    @Test("an update that would create a duplicate changes nothing")
     func updateToDuplicate() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "a")
@@ -212,7 +212,7 @@ struct ItemTests {
         #expect(report == StoreReport(items: 2, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: []))
     }
 
-    @Test("delete takes all matches and says how many")
+    @Test("a delete removes all matches and returns their number")
     func delete() async throws {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<5 { try await engine.add("account \(index)", "\(index)") }
@@ -224,7 +224,7 @@ struct ItemTests {
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.all() }
     }
 
-    @Test("internet passwords and keys have primary keys of their own")
+    @Test("internet passwords and keys have their own primary keys")
     func otherClasses() async throws {
         let (engine, _) = try await keychain.setUp()
         let internet: ItemAttributes = [
@@ -250,7 +250,7 @@ struct ItemTests {
         #expect(page.count == 1)
     }
 
-    @Test("an item larger than a message is refused")
+    @Test("an item larger than the maximum data length is refused")
     func tooLarge() async throws {
         let (engine, _) = try await keychain.setUp()
         await #expect(throws: KeychainError(.dataTooLarge)) {
@@ -261,8 +261,8 @@ struct ItemTests {
         #expect(try await engine.secret("longest") == longest)
     }
 
-    // The search asks SQLite about its structures, within the deletion's transaction.
-    @Test("deleting what is not there is refused right after a start, before the items were looked through")
+    // The search queries SQLite's schema inside the deletion's transaction.
+    @Test("deleting a missing item right after a start, before the items are read ahead, reports not found")
     func absentAfterStart() async throws {
         do {
             let (engine, _) = try await keychain.setUp()

@@ -4,11 +4,11 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A keybag opens with its passcode and nothing else")
+@Suite("A keybag opens only with its passcode")
 struct KeybagTests {
     let keychain = TestKeychain()
 
-    @Test("set-up leaves it unlocked, a restart locks it, the passcode opens it")
+    @Test("set-up leaves the keybag unlocked, a restart locks it, and the passcode opens it")
     func lifeOfAKeybag() async throws {
         var engine: KeychainEngine? = try keychain.start()
         #expect(await engine?.state() == .notSetUp)
@@ -27,14 +27,14 @@ struct KeybagTests {
         #expect(await next.state() == .unlocked)
     }
 
-    @Test("a reduced derivation is reported as a test's")
+    @Test("a reduced key derivation is reported as test assurance")
     func assurance() async throws {
         let (engine, _) = try await keychain.setUp()
         let report = await engine.assurance()
         #expect(report.assurance == .test)
     }
 
-    @Test("there is one keybag: a second set-up is refused")
+    @Test("a second set-up is refused")
     func secondSetUp() async throws {
         let (engine, _) = try await keychain.setUp()
         await #expect(throws: KeychainError(.duplicateItem)) {
@@ -42,7 +42,7 @@ struct KeybagTests {
         }
     }
 
-    @Test("each byte of the file is authenticated: damage is no wrong passcode")
+    @Test("every byte of the file is authenticated, and damage is not reported as a wrong passcode")
     func everyOctetCounts() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -53,7 +53,7 @@ struct KeybagTests {
             flipped[index] ^= 1
             try keychain.write(flipped, to: "keybag")
             let next = try? await keychain.restart(unlocked: false)
-            // The version's own bytes may say that a newer program wrote it.
+            // A changed version byte may look like a file of a newer program.
             guard let next else { continue }
             #expect(await next.state() == .damaged)
             await #expect(throws: KeychainError(.decode)) {
@@ -64,7 +64,7 @@ struct KeybagTests {
         #expect(await (try keychain.restart()).state() == .unlocked)
     }
 
-    @Test("a file cut short is damage, and so is a device key of another keychain")
+    @Test("a truncated keybag is damage, and so is another keychain's device key")
     func truncated() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -77,7 +77,7 @@ struct KeybagTests {
         #expect(await (try keychain.start()).state() == .damaged)
     }
 
-    @Test("items without their keybag are damage, and a set-up does not replace them")
+    @Test("items without their keybag are damage, and set-up does not replace them")
     func missingKeybag() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("ann")
@@ -101,7 +101,7 @@ struct KeybagTests {
         #expect(try await (try keychain.restart()).secret("ann") == "secret")
     }
 
-    @Test("a set-up that was cut short is done over")
+    @Test("an interrupted set-up can be repeated")
     func interruptedSetUp() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -122,7 +122,7 @@ struct KeybagTests {
         }
     }
 
-    @Test("a new passcode takes the place of the old one, all or nothing")
+    @Test("a passcode change replaces the old passcode atomically")
     func changedPasscode() async throws {
         var (engine, key): (KeychainEngine?, PasscodeKey) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
@@ -136,7 +136,8 @@ struct KeybagTests {
         await engine?.close()
         engine = nil
 
-        // A kill leaves either file; each opens with exactly its own passcode and both open the same items.
+        // A kill leaves one of the two files; each opens only with its own passcode, and both open the same
+        // items.
         for (file, right, wrong) in [
             (former, TestKeychain.passcode, "new passcode"), (latter, "new passcode", TestKeychain.passcode),
         ] {
@@ -150,7 +151,7 @@ struct KeybagTests {
         }
     }
 
-    @Test("a proof without the passcode's key changes no passcode")
+    @Test("a proof without the passcode key cannot change the passcode")
     func forgedChange() async throws {
         let (engine, _) = try await keychain.setUp()
         await #expect(throws: KeychainError(.authFailed)) {
@@ -159,7 +160,7 @@ struct KeybagTests {
         #expect(try await engine.opens(TestKeychain.passcode))
     }
 
-    @Test("an empty or endless passcode is refused")
+    @Test("an empty or over-long passcode is refused")
     func unusablePasscode() async throws {
         let engine = try keychain.start()
         for text in ["", String(repeating: "a", count: 100_000)] {
@@ -170,7 +171,7 @@ struct KeybagTests {
         #expect(await engine.state() == .notSetUp)
     }
 
-    @Test("powers of two of unlocks at once leave one unlocked keybag", arguments: [2, 16])
+    @Test("concurrent unlocks leave one unlocked keybag", arguments: [2, 16])
     func concurrentUnlocks(count: Int) async throws {
         let (engine, _) = try await keychain.setUp()
         await engine.lock()

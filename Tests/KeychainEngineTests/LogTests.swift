@@ -4,13 +4,13 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("The log of changes")
+@Suite("The write-ahead log")
 struct LogTests {
     private let keychain = TestKeychain()
 
     private func length() throws -> Int { try keychain.octets("items.sqlite-wal").count }
 
-    @Test("grows ahead of the changes, and its unused rest is nothing but its end")
+    @Test("the log is preallocated, and its unused part is read as its end")
     func growsAhead() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         var lengths: [Int] = []
@@ -18,11 +18,11 @@ struct LogTests {
             try await engine?.add("account \(number)", "secret")
             lengths.append(try length())
         }
-        // Twice as long each time: a growth for each of 40 changes without it.
+        // It doubles each time; without preallocation it would grow with each of the 40 changes.
         #expect(Set(lengths).count <= 8)
         #expect(lengths == lengths.sorted())
         #expect(lengths[39] <= ItemDatabase.longestLog)
-        // As after a crash: the log is all that is left of the last changes.
+        // As after a crash: the last changes are only in the log.
         let copy = TestKeychain()
         try FileManager.default.copyItem(atPath: keychain.path, toPath: copy.path)
         let next = try await copy.restart()
@@ -33,7 +33,7 @@ struct LogTests {
         engine = nil
     }
 
-    @Test("is short again once deleted records were removed from it")
+    @Test("the log is emptied when deleted records are purged from it")
     func emptied() async throws {
         let (engine, _) = try await keychain.setUp()
         for number in 0..<20 { try await engine.add("account \(number)", "secret") }

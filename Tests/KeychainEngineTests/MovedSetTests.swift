@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A set of fingers in a keychain that moves between modes, one of which reads templates")
+@Suite("Enrolled set after a move between modes of which only one reads templates")
 struct MovedSetTests {
     private let control: AccessControl
 
@@ -12,19 +12,19 @@ struct MovedSetTests {
         control = try AccessControl(accessibility: .whenUnlocked, flags: .biometryCurrentSet)
     }
 
-    /// What a daemon of a mode sees of the sensor.
+    /// What a mode's daemon can read from the sensor.
     enum Sight: CaseIterable, Sendable { case names, templates }
 
-    /// What somebody does to the fingers.
+    /// A change of the enrolled fingers.
     enum Deed: CaseIterable, Sendable { case nothing, replace, add, delete }
 
-    /// When it is done.
+    /// When the change is made.
     enum Time: CaseIterable, Sendable {
-        /// While the former mode's daemon runs, which looks again.
+        /// While the former mode's daemon is running and observes again.
         case before
-        /// While none runs.
+        /// While no daemon is running.
         case between
-        /// While the new mode's daemon runs, which has looked once.
+        /// While the new mode's daemon is running, after its first observation.
         case after
     }
 
@@ -63,7 +63,7 @@ struct MovedSetTests {
     }
 
     @Test(
-        "outlives the move while what both modes see of it is the same, and no change that one of them sees",
+        "the set remains valid after a move unless a change is visible to one of the modes",
         arguments: Sight.allCases,
         Sight.allCases
     )
@@ -88,7 +88,7 @@ struct MovedSetTests {
                 sensor.completions = 0
                 if time == .between { sensor.take(deed, heard: false) }
                 engine = try await keychain.restart()
-                // A finger that is replaced under its name is seen where templates are compared with templates.
+                // A finger replaced under the same name is detected only by comparing templates.
                 let isSeen =
                     switch deed {
                     case .nothing: false
@@ -106,7 +106,7 @@ struct MovedSetTests {
                 let lives = time == .between ? !isSeen : deed == .nothing
                 #expect(try await opens(engine) == lives, cell)
                 #expect(keychain.audit.kinds.contains(.itemsInvalidated) == !lives, cell)
-                // And so it stays, in this mode.
+                // It stays so in this mode.
                 try await keychain.restart(&engine)
                 sensor.completions = 0
                 #expect(try await engine?.observe(sensor.seen(to)).changed == false, cell)
@@ -119,7 +119,7 @@ struct MovedSetTests {
     }
 
     @Test(
-        "is compared with the templates that were seen last, once they can be read again",
+        "the set is compared with the last templates read once templates are readable again",
         arguments: [Deed.nothing, .replace]
     )
     func thereAndBack(deed: Deed) async throws {
@@ -138,7 +138,7 @@ struct MovedSetTests {
         #expect(try await engine?.observe(sensor.seen(.names)).changed == false)
         #expect(try await opens(engine))
         try await keychain.restart(&engine)
-        // Of the same names, and another finger: seen now.
+        // The same names with another finger: detected now.
         let last = try await engine?.observe(sensor.seen(.templates))
         #expect(last?.changed == (deed == .replace))
         #expect((last?.domainState == state) == (deed == .nothing))
@@ -150,7 +150,7 @@ struct MovedSetTests {
         try keychain.write(record.file(authenticatedBy: keychain.keybagKey()), to: "keybag")
     }
 
-    @Test("in a keybag of the second version, which does not know its names, it ends on the way back")
+    @Test("with a version 2 keybag, which has no names, the set is invalidated on the way back")
     func secondVersion() async throws {
         let keychain = TestKeychain()
         let sensor = Sensor()
@@ -167,7 +167,7 @@ struct MovedSetTests {
         #expect(try await !opens(engine))
         await engine?.close()
         engine = nil
-        // Seen once more as it was, it learns the names.
+        // Observing the unchanged set once more stores the names.
         let other = TestKeychain()
         (engine, _) = try await other.setUp(enrolled: sensor.seen(.templates))
         try await engine?.add("set", "secret", control)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A look-up of one name goes to its row")
+@Suite("A look-up by name uses the index of names")
 struct NamedRowTests {
     let keychain = TestKeychain()
 
-    /// One item of a name, whatever its synchronizable says.
+    /// The first item of a name, for any value of synchronizable.
     private static func first(_ account: String, _ engine: KeychainEngine) async throws -> String? {
         let name: ItemAttributes = [
             .account: .string(account), .service: .string("tests"), .synchronizable: .string("syna"),
@@ -15,7 +15,7 @@ struct NamedRowTests {
         return try await engine.all(name, limit: .one).first?.text
     }
 
-    @Test("and finds the item under its new name when it was given one, and its successor under the old")
+    @Test("a renamed item is found under its new name, and its successor under the old name")
     func renamed() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "first")
@@ -28,7 +28,7 @@ struct NamedRowTests {
         #expect(try await engine.secret("bob") == "first")
     }
 
-    @Test("and finds an item that took the place of a deleted one")
+    @Test("an item that replaces a deleted one is found")
     func replaced() async throws {
         let (engine, _) = try await keychain.setUp()
         for round in 0..<3 {
@@ -39,7 +39,7 @@ struct NamedRowTests {
         }
     }
 
-    @Test("and an item that was not added is not found, nor is the one in its way lost")
+    @Test("a refused add leaves the existing item findable")
     func refused() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "first")
@@ -47,7 +47,7 @@ struct NamedRowTests {
         #expect(try await engine.secret("ann") == "first")
     }
 
-    @Test("which is the first of those that match, whichever was looked at last")
+    @Test("a look-up limited to one returns the first match, regardless of earlier look-ups")
     func variants() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann", "local")
@@ -68,7 +68,7 @@ struct NamedRowTests {
         #expect(try await Self.first("ann", engine) == "synchronised")
     }
 
-    @Test("which the look through the items finds too, after a new start")
+    @Test("after a restart a check of all items fills the index")
     func swept() async throws {
         do {
             let (engine, _) = try await keychain.setUp()

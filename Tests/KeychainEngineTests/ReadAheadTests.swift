@@ -4,11 +4,11 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("Reading ahead in the file of items")
+@Suite("Read-ahead in the items file")
 struct ReadAheadTests {
     private let path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
 
-    /// A file of pages with two rows each, and nothing of it in SQLite's own memory.
+    /// A database file with two rows per page, with SQLite's page cache empty.
     private func open() throws -> DatabaseQueue {
         try #require(ItemDatabase.hasFiles)
         let queue = try DatabaseQueue(path: path)
@@ -44,7 +44,7 @@ struct ReadAheadTests {
         }
     }
 
-    @Test("gives every row, to the last page")
+    @Test("every row is read, including those on the last page")
     func wholeFile() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let queue = try open()
@@ -52,11 +52,11 @@ struct ReadAheadTests {
         #expect(try queue.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
     }
 
-    @Test("gives what was written since", arguments: [5...7, 10...20, 1...600])
+    @Test("rows updated after the read-ahead are current", arguments: [5...7, 10...20, 1...600])
     func written(_ changed: ClosedRange<Int>) throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let queue = try open()
-        // The root and its first leaves are at hand now, and are looked at first again.
+        // The root and the first leaves are cached now and are read first again.
         _ = try words(queue, 1...20)
         try queue.write {
             try $0.execute(
@@ -69,7 +69,7 @@ struct ReadAheadTests {
         #expect(try words(queue, 1...600) == expected)
     }
 
-    @Test("gives nothing that was cut off")
+    @Test("rows removed by truncation are not returned")
     func cut() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let queue = try open()

@@ -4,7 +4,7 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("The recovery code opens what a passcode no longer does")
+@Suite("Recovery with the recovery code")
 struct RecoveryTests {
     let keychain = TestKeychain()
 
@@ -17,7 +17,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("it has 28 symbols in groups of four, and no two are alike")
+    @Test("a recovery code has 28 symbols in groups of four, and no two are alike")
     func form() throws {
         let engine = try keychain.start()
         let codes = try (0..<32).map { _ in try code(engine) }
@@ -30,7 +30,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a new passcode takes the old one's place, and all items open")
+    @Test("recovery replaces the passcode, and all items remain readable")
     func recover() async throws {
         let engine = try keychain.start()
         let code = try code(engine)
@@ -47,7 +47,7 @@ struct RecoveryTests {
         #expect(isAccepted, "the code stays good")
     }
 
-    @Test("it opens the keybag where the device key is gone")
+    @Test("recovery works without the device key")
     func withoutDeviceKey() async throws {
         var engine: KeychainEngine? = try keychain.start()
         let code = try code(engine.required)
@@ -64,7 +64,7 @@ struct RecoveryTests {
         #expect(try await next.opens("new passcode"))
     }
 
-    @Test("another keychain's code is refused; a mistyped one is told apart")
+    @Test("another keychain's recovery code is refused, and a mistyped one has its own error")
     func wrongCodes() async throws {
         let engine = try keychain.start()
         let code = try code(engine)
@@ -88,7 +88,7 @@ struct RecoveryTests {
         #expect(try await engine.opens(TestKeychain.passcode))
     }
 
-    @Test("letters that look like digits, small letters and blanks are understood")
+    @Test("a recovery code is accepted with look-alike letters, in lower case and with blanks")
     func tolerantReading() async throws {
         let engine = try keychain.start()
         let code = try code(engine)

@@ -5,11 +5,11 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A repair shows what is wrong by name, and keeps what is good with the passcode alone")
+@Suite("Repair lists damaged items by name and, with the passcode, keeps the intact ones")
 struct RepairTests {
     let keychain = TestKeychain()
 
-    /// A closed keychain of 30 items, of which the sixth was changed and the seventh deleted since the older file.
+    /// A closed keychain of 30 items; since the older file, the sixth was updated and the seventh deleted.
     private func prepare() async throws -> String {
         let older = keychain.file("older.sqlite")
         do {
@@ -40,7 +40,7 @@ struct RepairTests {
         return Proofs.of(control, [.passcode], key: try await engine.key(TestKeychain.passcode))
     }
 
-    @Test("older, deleted, damaged and missing items")
+    @Test("repair finds older, deleted, damaged and missing items")
     func rows() async throws {
         let older = try await prepare()
         let put = "reference, scope, first, name, second, label, attributes, keys, data"
@@ -58,7 +58,7 @@ struct RepairTests {
             let before = try keychain.octets("items.sqlite")
             let repair = try await engine.repair(proof: proof, accepting: accepting)
             if accepting, repair.isWell {
-                // The second time.
+                // The second repair.
                 #expect(repair.kept == 28)
                 #expect(repair.keptAside == nil)
             } else {
@@ -89,7 +89,7 @@ struct RepairTests {
         }
     }
 
-    @Test("without the passcode's key, nothing")
+    @Test("repair without the passcode key is refused")
     func forged() async throws {
         _ = try await prepare()
         try edit(["DELETE FROM items WHERE id = 3"])
@@ -102,7 +102,7 @@ struct RepairTests {
     }
 
     @Test(
-        "a damaged record of all items: what opens is kept",
+        "with a damaged item-set record, readable items are kept",
         arguments: ["sealed = randomblob(76) WHERE id > 1000", "sealed = zeroblob(28) WHERE id = 0"]
     )
     func damagedRecord(sql: String) async throws {
@@ -118,7 +118,7 @@ struct RepairTests {
         #expect(report.isSetAuthentic && report.damaged == 0 && report.faults.isEmpty)
     }
 
-    @Test("what a damaged log held is saved, and the damaged files are kept", arguments: [1, 2])
+    @Test("items from a damaged log are salvaged, and the damaged files are kept", arguments: [1, 2])
     func log(flips: Int) async throws {
         let source = TestKeychain()
         let (running, _) = try await source.setUp()
@@ -126,7 +126,7 @@ struct RepairTests {
         try FileManager.default.copyItem(atPath: source.path, toPath: keychain.path)
         await running.close()
         var log = try keychain.octets("items.sqlite-wal")
-        // In the middle of one page, near its end, where items are.
+        // In the middle of a page, near its end, where the items are.
         for flip in 0..<flips { log[32 + 40 * 1048 + 900 + flip * 50] ^= 4 }
         try keychain.write(log, to: "items.sqlite-wal")
         let main = try keychain.octets("items.sqlite")
@@ -136,7 +136,7 @@ struct RepairTests {
         for accepting in [false, true] {
             let repair = try await engine.repair(proof: proof, accepting: accepting)
             #expect(repair.isLogDamaged && repair.isLogSaved == (flips == 1))
-            // The page was written again by later changes, or one item is hit.
+            // Later changes rewrote the page, or one item is lost.
             #expect(repair.kept >= 19, "\(repair)")
             guard accepting else {
                 #expect(try keychain.octets("items.sqlite-wal") == log)
@@ -154,12 +154,12 @@ struct RepairTests {
         await engine.close()
     }
 
-    @Test("a replacement that was cut short at any step is ended at the next start", arguments: 0..<4)
+    @Test("a replacement interrupted at any step is completed at the next start", arguments: 0..<4)
     func cutShort(step: Int) async throws {
         _ = try await prepare()
         let manager = FileManager.default
         func path(_ name: String) -> String { keychain.file(name) }
-        // The new file is whole; the former one lost its items.
+        // The new file is complete; the old one has lost its items.
         try manager.copyItem(atPath: path("items.sqlite"), toPath: path("items.sqlite.new"))
         try edit(["DELETE FROM items"])
         #expect(manager.createFile(atPath: path("items.sqlite-wal"), contents: Data(repeating: 1, count: 40)))

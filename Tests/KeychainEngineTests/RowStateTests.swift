@@ -6,7 +6,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("From the first answer on, no deleted or replaced value is current and no present item is absent")
+@Suite("The engine never serves deleted or replaced rows and never reports present items as absent")
 struct RowStateTests {
     private static let count = 60
     private static let row = "reference, scope, first, name, second, label, attributes, keys, data"
@@ -21,8 +21,8 @@ struct RowStateTests {
         unsafe chmod(keychain.file("items.sqlite"), 0o600)
     }
 
-    /// A closed keychain of 60 items, and beside it the file as it was before "account 20" was changed, "account 21"
-    /// deleted and "account 22" (which demands the passcode) changed.
+    /// A closed keychain of 60 items, and a copy of its file from before "account 20" was updated, "account
+    /// 21" deleted and "account 22" (which requires the passcode) updated.
     private func prepare(_ keychain: TestKeychain) async throws -> String {
         let key: PasscodeKey
         let passcode = try AccessControl(accessibility: .whenUnlocked, flags: [.devicePasscode])
@@ -50,12 +50,12 @@ struct RowStateTests {
 
     enum Change: String, CaseIterable {
         case removed, emptied, older, olderContent, olderProtected, returned, exchanged, renamed, indexEntry
-        /// Rows and what is said of them, from the older file; but not the record over all.
+        /// Rows and their tags from the older file, but the current total.
         case olderWithTags
-        /// What is said of rows, and the record over all, alone.
+        /// Only the tags, or only the total.
         case tagsRemoved, tagsExchanged, tagsAdded, olderRecord
 
-        /// The items that are not what they were.
+        /// The items affected by the change.
         var touched: Set<Int> {
             switch self {
             case .removed, .renamed, .emptied: [10]
@@ -67,7 +67,7 @@ struct RowStateTests {
             }
         }
 
-        /// Whether nothing that depends on the altered part can be told from what is right: it is refused.
+        /// Whether the tags are affected, so that every answer that depends on them is refused.
         var isOfTags: Bool {
             switch self {
             case .olderWithTags, .tagsRemoved, .tagsExchanged, .tagsAdded, .olderRecord: true
@@ -92,7 +92,7 @@ struct RowStateTests {
                     "UPDATE items SET (\(RowStateTests.row)) = (SELECT \(RowStateTests.row) FROM t WHERE t.id = 23 - items.id) WHERE id IN (11, 12)",
                 ]
             case .renamed: ["UPDATE items SET first = randomblob(8), name = randomblob(8) WHERE id = 11"]
-            // The row without its entry in an index: as a bit of the index would leave it.
+            // The row without its index entry, as a flipped bit in the index would leave it.
             case .indexEntry:
                 [
                     "PRAGMA writable_schema = ON",
@@ -121,10 +121,10 @@ struct RowStateTests {
         }
     }
 
-    /// Read whole at the first unlock, and of one section for each group.
+    /// Read completely at the first unlock, and with one section for each group.
     private static let sizes: [Int?] = [nil, 1]
 
-    @Test("whatever rows were put back, removed or exchanged", arguments: Change.allCases, sizes)
+    @Test("rows that were restored, removed or exchanged are not served", arguments: Change.allCases, sizes)
     func rows(_ change: Change, groupsInSection: Int?) async throws {
         let keychain = TestKeychain(groupsInSection: groupsInSection)
         let older = try await prepare(keychain)
@@ -134,7 +134,8 @@ struct RowStateTests {
             try database.execute(sql: "DETACH older")
         }
         let passcode = try AccessControl(accessibility: .whenUnlocked, flags: [.devicePasscode])
-        // The first answer is that of each item in turn: nothing was compared before.
+        // A new engine for each item, so that its look-up is the first answer and nothing was compared
+        // before.
         for index in [10, 11, 20, 21, 22, 30] {
             let engine = try keychain.start()
             let proof = Proofs.of(passcode, [.passcode], key: try await engine.key(TestKeychain.passcode))
@@ -155,7 +156,7 @@ struct RowStateTests {
             }
             await engine.close()
         }
-        // A list is whole, or it is refused; by an attribute that an index leads to as well.
+        // A list is complete or refused, also when an index is used.
         let searches: [ItemAttributes] = [
             [:], [.service: .string("tests")], [.account: .string("account 10")],
         ]
@@ -174,7 +175,7 @@ struct RowStateTests {
             }
             await engine.close()
         }
-        // A check of everything says so, for what demands the user too.
+        // A full check reports the change, also for guarded items.
         let engine = try await keychain.restart()
         let report = await engine.check()
         #expect(!report.isSetAuthentic || report.damaged > 0, "\(report)")
@@ -182,12 +183,12 @@ struct RowStateTests {
     }
 
     @Test(
-        "by whatever door: a reference, an attribute, a change, an add, a deletion",
+        "every operation detects the change: reference, attribute, update, add and delete",
         arguments: Change.allCases,
         sizes
     )
     func doors(_ change: Change, groupsInSection: Int?) async throws {
-        // A sweep that comes first finds what was altered before a door is tried.
+        // A background sweep would find the change before the operation under test.
         let keychain = TestKeychain(groupsInSection: groupsInSection, sweepDelay: TestKeychain.never)
         let older = try await prepare(keychain)
         var references: [Int: PersistentReference] = [:]
@@ -232,7 +233,7 @@ struct RowStateTests {
         } catch let error as KeychainError {
             #expect(error == KeychainError(.decode) && change.isOfTags && groupsInSection == nil, "\(error)")
         }
-        // What is there is not added again; what is not there may be.
+        // An existing item cannot be added again; an absent one may be.
         for index in [10, 20, 30] {
             let engine = try await keychain.restart()
             let error = await #expect(throws: KeychainError.self) {
@@ -264,7 +265,7 @@ struct RowStateTests {
         await engine.close()
     }
 
-    @Test("a row that is changed under the running daemon is not served either")
+    @Test("a row that is changed while the daemon runs is not served")
     func underRunning() async throws {
         let keychain = TestKeychain()
         do {
@@ -278,14 +279,14 @@ struct RowStateTests {
         await running?.close()
         running = nil
         running = try await keychain.restart()
-        // What the daemon has not read yet is another file's now; its own lock does not keep others from writing.
+        // Replaces the part that the daemon has not read yet; its lock does not prevent writes by others.
         try keychain.write(before, to: "items.sqlite")
         await #expect(throws: KeychainError(.decode)) { try await running?.secret("account 203") }
         #expect(try await running?.secret("account 30") == "secret 30")
     }
 
     @Test(
-        "what was changed, added and deleted in one run is what the next one finds, in every group of rows",
+        "updates, additions and deletions of one run are found by the next, in every group of rows",
         arguments: [nil, 1, 2]
     )
     func manyChanges(groupsInSection: Int?) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("scrypt gives the published values")
+@Suite("scrypt yields the published values")
 struct ScryptTests {
     struct Vectors: Decodable {
         struct Case: Decodable, CustomStringConvertible {
@@ -23,7 +23,7 @@ struct ScryptTests {
         let cases: [Case]
     }
 
-    /// The vectors beside the checkout, read in place; none where they are not there.
+    /// The published vectors, read from beside the checkout; empty if they are missing.
     static let cases: [Vectors.Case] = {
         let named = ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"]
         var candidates = [named].compactMap { $0 }
@@ -43,7 +43,11 @@ struct ScryptTests {
         return []
     }()
 
-    @Test("vector", .enabled(if: !cases.isEmpty, "the published vectors are not there"), arguments: cases)
+    @Test(
+        "scrypt matches each vector",
+        .enabled(if: !cases.isEmpty, "the published vectors are not there"),
+        arguments: cases
+    )
     func vector(vector: Vectors.Case) throws {
         let cost = try #require(
             PasscodeDerivation.Cost(
@@ -74,7 +78,7 @@ struct ScryptTests {
         #expect(hex == vector.hex)
     }
 
-    @Test("costs beyond what a keybag may hold are refused")
+    @Test("cost parameters above the keybag's limits are refused")
     func bounds() {
         #expect(PasscodeDerivation.Cost(roundsExponent: 23, blockSize: 8, parallelism: 1) == nil)
         #expect(PasscodeDerivation.Cost(roundsExponent: 17, blockSize: 33, parallelism: 1) == nil)
@@ -84,9 +88,9 @@ struct ScryptTests {
     }
 }
 
-@Suite("The digest over the items follows the set")
+@Suite("The digest over all items")
 struct ItemSetDigestTests {
-    @Test("order does not matter, and taking out undoes putting in")
+    @Test("insertion order does not matter, and removal undoes insertion")
     func algebra() {
         let items = (0..<64).map { _ in
             SIMD4<UInt64>(.random(in: 0...(.max)), .random(in: 0...(.max)), .random(in: 0...(.max)), .max)
@@ -100,7 +104,7 @@ struct ItemSetDigestTests {
         #expect(one == ItemSetSum())
     }
 
-    @Test("sealed, it opens with its key and its store alone")
+    @Test("a sealed digest opens only with its key and its store ID")
     func sealed() {
         let key = Key.random().symmetric
         let storeID = RandomBytes.array(count: 16)

@@ -6,11 +6,11 @@ import TouchstoneTesting
 
 @testable import KeychainEngine
 
-@Suite("A store that is too large to be read whole at the first unlock")
+@Suite("A store too large to be read completely at the first unlock")
 struct SectionTests {
     private func version(_ keychain: TestKeychain) throws -> UInt8 { try keychain.octets("items.sqlite")[63] }
 
-    /// A closed keychain of so many items.
+    /// A closed keychain of `count` items.
     private func fill(_ keychain: TestKeychain, _ count: Int) async throws {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<count { try await engine.add("account \(index)", "secret \(index)") }
@@ -30,7 +30,7 @@ struct SectionTests {
     enum Ask: CaseIterable {
         case nothing, name, neighbours, absentName, list, added, reference, absentReference, deleted
 
-        /// How many of seven sections have to be read for it.
+        /// How many of the seven sections must be read for it.
         var sections: Int {
             switch self {
             case .nothing: 0
@@ -41,7 +41,7 @@ struct SectionTests {
     }
 
     @Test(
-        "is read where an answer needs it: one section for what is there, all for what is not",
+        "an answer reads only the sections it needs: one for a present item, all for an absent one",
         arguments: Ask.allCases
     )
     func sections(_ ask: Ask) async throws {
@@ -79,7 +79,7 @@ struct SectionTests {
         await engine.close()
     }
 
-    @Test("grows into it, shrinks out of it, and is whole at every step", arguments: [1, 2])
+    @Test("a store that grows into sections and shrinks again is authentic at every step", arguments: [1, 2])
     func crossing(groupsInSection: Int) async throws {
         let keychain = TestKeychain(groupsInSection: groupsInSection)
         do { _ = try await keychain.setUp() }
@@ -116,7 +116,7 @@ struct SectionTests {
         #expect(!keychain.audit.kinds.contains(.tamperDetected))
     }
 
-    @Test("that was left whole by a former version opens, and is divided by its next change")
+    @Test("an undivided store of a former version opens and is divided at its next change")
     func former() async throws {
         let former = TestKeychain()
         try await fill(former, 50)
@@ -136,7 +136,7 @@ struct SectionTests {
         }
     }
 
-    @Test("a daemon that is killed while it grows leaves it as it was after some change")
+    @Test("a daemon killed while the store grows leaves the state after some change")
     func killed() async throws {
         let keychain = TestKeychain(groupsInSection: 1)
         let (engine, _) = try await keychain.setUp()
@@ -153,7 +153,7 @@ struct SectionTests {
                 let opened = try await copy.restart()
                 let report = await opened.check()
                 guard await opened.storeFaults().isEmpty else {
-                    // What was flushed and is gone is told.
+                    // The loss of a flushed change is reported.
                     #expect(part > 0, "\(report)")
                     continue
                 }
@@ -169,7 +169,7 @@ struct SectionTests {
         #expect(counts.contains(16) && counts.contains(17), "\(counts)")
     }
 
-    @Test("what the file becomes after the unlock changes no answer into a former one", arguments: [nil, 1])
+    @Test("replacing the file after the unlock never yields a former value", arguments: [nil, 1])
     func underRunning(groupsInSection: Int?) async throws {
         for first in [0, 30] {
             let keychain = TestKeychain(groupsInSection: groupsInSection)
@@ -185,7 +185,7 @@ struct SectionTests {
             }
             let engine = try await keychain.restart()
             #expect(try await engine.secret("account \(first)") == "newer \(first)")
-            // A lock does not keep others from writing.
+            // A lock does not prevent writes by others.
             try keychain.write(before, to: "items.sqlite")
             for index in 0..<60 {
                 do {
@@ -196,12 +196,12 @@ struct SectionTests {
                     #expect(isAbsent || error == KeychainError(.decode), "\(index): \(error)")
                 }
             }
-            // Nothing is written over what is not as it was.
+            // A file that was changed is not overwritten.
             await engine.close()
         }
     }
 
-    @Test("a new item never takes the place of one that is missing", arguments: [nil, 1])
+    @Test("adding an item does not hide that another one is missing", arguments: [nil, 1])
     func missingLast(groupsInSection: Int?) async throws {
         let keychain = TestKeychain(groupsInSection: groupsInSection)
         try await fill(keychain, 40)
@@ -219,9 +219,9 @@ struct SectionTests {
         }
     }
 
-    @Test("of the size that a daemon divides at", .timeLimit(.minutes(30)))
+    @Test("a store at the daemon's section limit is divided and works", .timeLimit(.minutes(30)))
     func size() async throws {
-        // In full, with a daemon's own limit.
+        // In the full run, with the daemon's own limit.
         let isFull = CaseSize.isFull
         let count = isFull ? 150_000 : 300
         let keychain = TestKeychain(groupsInSection: isFull ? nil : 8, sweepDelay: TestKeychain.never)
@@ -279,7 +279,7 @@ struct SectionTests {
         await engine.close()
     }
 
-    @Test("tags that nobody asked for are looked at in the background, and told")
+    @Test("damaged tags of an unread section are found and reported by the background sweep")
     func background() async throws {
         let keychain = TestKeychain(groupsInSection: 1)
         try await fill(keychain, 60)
@@ -297,7 +297,7 @@ struct SectionTests {
         await engine.close()
     }
 
-    @Test("and one that is whole is whole in memory soon, with nobody asking")
+    @Test("the background sweep reads all sections of an intact store")
     func backgroundWhole() async throws {
         let keychain = TestKeychain(groupsInSection: 1)
         try await fill(keychain, 60)
@@ -310,7 +310,7 @@ struct SectionTests {
     }
 
     @Test(
-        "is repaired",
+        "a damaged store is repaired",
         arguments: [
             "DELETE FROM items WHERE id = 40", "DELETE FROM item_set WHERE id = 2",
             "UPDATE item_set SET sealed = randomblob(124) WHERE id > 1000",
@@ -340,7 +340,7 @@ struct SectionTests {
         }
     }
 
-    @Test("its digest is that of all groups, however they came and went")
+    @Test("the digest equals the sum over all groups after any sequence of changes")
     func balance() {
         var coins = SplitMix64(seed: 11)
         for most in [1, 2, 7] {
@@ -383,7 +383,7 @@ struct SectionTests {
 }
 
 extension KeychainEngine {
-    /// How many sections of the set are in memory, of how many.
+    /// The number of sections in memory, and of all sections.
     fileprivate var readSections: (read: Int, all: Int) {
         let all = store?.itemSet.digest?.sections.count ?? 0
         return (all - (store?.itemSet.unread.count ?? 0), all)

@@ -5,12 +5,12 @@ import TouchstoneTesting
 
 @testable import KeychainEngine
 
-@Suite("What was deleted is given back to the disk")
+@Suite("Space of deleted items is returned to the file system")
 struct ShrinkTests {
     let keychain = TestKeychain()
     private static let large = 900_000
 
-    /// A keychain with a few small items, of which large ones were deleted.
+    /// A keychain with a few small items, after `count` large ones were deleted.
     private func deleted(_ count: Int, in keychain: TestKeychain? = nil) async throws -> KeychainEngine {
         let (engine, _) = try await (keychain ?? self.keychain).setUp()
         for index in 0..<20 { try await engine.add("account \(index)", "secret \(index)") }
@@ -21,7 +21,7 @@ struct ShrinkTests {
         return engine
     }
 
-    @Test("and the items that are left are as they were, in this run and the next")
+    @Test("the remaining items are unchanged, before and after a restart")
     func shrinks() async throws {
         let count = CaseSize.of(12, full: 1000)
         var engine: KeychainEngine? = try await deleted(count)
@@ -43,7 +43,7 @@ struct ShrinkTests {
         #expect(!names.contains { $0.contains(".new") })
     }
 
-    @Test("after a while without changes, by itself")
+    @Test("the file is shrunk automatically after a period without changes")
     func byItself() async throws {
         let keychain = TestKeychain(idleDelay: .seconds(1))
         let engine = try await deleted(3, in: keychain)
@@ -54,7 +54,7 @@ struct ShrinkTests {
         #expect(try await engine.secret("account 3") == "secret 3")
     }
 
-    @Test("not while somebody waits: then the file is as it was")
+    @Test("shrinking is interrupted by a waiting request and leaves the file unchanged")
     func awaited() async throws {
         let engine = try await deleted(2)
         for index in 0..<400 { try await engine.add("more \(index)") }
@@ -64,7 +64,7 @@ struct ShrinkTests {
         #expect(try await engine.shrinkNow(isAwaited: false))
     }
 
-    @Test("nothing of a deleted item is in the new file")
+    @Test("the shrunk file contains no free page")
     func nothingLeft() async throws {
         let engine = try await deleted(2)
         #expect(try await engine.shrinkNow(isAwaited: false))
@@ -73,7 +73,7 @@ struct ShrinkTests {
         #expect(free.allSatisfy { $0 == 0 }, "no page is free")
     }
 
-    @Test("a new file that was not finished goes at the next start")
+    @Test("an unfinished new file is removed at the next start")
     func leftover() async throws {
         try await deleted(1).close()
         let half = keychain.file("items.sqlite.new")
@@ -85,7 +85,7 @@ struct ShrinkTests {
 }
 
 extension KeychainEngine {
-    /// - Returns: false when it was interrupted.
+    /// - Returns: false if it was interrupted.
     fileprivate func shrinkNow(isAwaited: Bool) throws -> Bool {
         let store = try usableStore(try context())
         do throws(KeychainError) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("Where a keybag stands")
+@Suite("The states of a keybag")
 struct StandingTests {
     private let record: KeybagRecord
     private let all: KeyRing
@@ -30,7 +30,7 @@ struct StandingTests {
         all = try KeyRing { _ in .random() }
     }
 
-    /// Every state, by name.
+    /// Every state with its name.
     private var states: [(name: String, standing: Standing)] {
         let keybag = OpenKeybag(record, all)
         let halfOpen = OpenKeybag(record, all.survivingLock())
@@ -68,7 +68,7 @@ struct StandingTests {
         return found
     }
 
-    @Test("keys are there in the open states only, and the keybag's own key in the unlocked ones")
+    @Test("keys are available only in the open states, and the keybag's own key only in the unlocked ones")
     func keys() {
         let openNames = ["half open", "half open, damaged", "open", "open, damaged"]
         for (name, standing) in states {
@@ -79,7 +79,7 @@ struct StandingTests {
         }
     }
 
-    @Test("a lock leaves of an open keybag what survives it, and of every other what was there")
+    @Test("a lock keeps only the keys that survive it and does not change the other states")
     func lock() throws {
         let after = names { _ = $0.lock() }
         for (former, _) in states {
@@ -95,7 +95,7 @@ struct StandingTests {
         }
     }
 
-    @Test("closing lets go of all keys")
+    @Test("closing drops all keys")
     func close() {
         let after = names { $0.close() }
         let expected = [
@@ -106,7 +106,7 @@ struct StandingTests {
         #expect(after == expected)
     }
 
-    @Test("damage that is found takes no key away, and is over once the file was written anew")
+    @Test("damage found later takes no key away, and rewriting the file ends it")
     func damage() {
         let damaged = [
             "not set up": "damaged", "damaged": "damaged", "damaged, read before": "damaged, read before",
@@ -137,7 +137,7 @@ struct StandingTests {
         }
     }
 
-    @Test("reading the same keybag again leaves what works with its keys as it is")
+    @Test("reading the same keybag again keeps the working context")
     func sameRecord() {
         var standing = Standing.open(OpenKeybag(record, all), keybagKey: .random())
         let context = standing.context
@@ -147,7 +147,7 @@ struct StandingTests {
         #expect(standing.context === context)
     }
 
-    @Test("a keybag that was locked meanwhile keeps no key of the enrolled set")
+    @Test("the enrolled set's key is not kept if the keybag was locked meanwhile")
     func currentSet() {
         #expect(names { $0.setCurrentSetKey(.random()) } == names { _ in })
         for (name, standing) in states {
@@ -159,7 +159,7 @@ struct StandingTests {
         }
     }
 
-    @Test("no key but the enrolled set's may be missing", arguments: KeybagKeyName.allCases)
+    @Test("only the enrolled set's key may be missing", arguments: KeybagKeyName.allCases)
     func missing(name: KeybagKeyName) {
         let ring = try? KeyRing { $0 == name ? nil : .random() }
         #expect((ring != nil) == (name == .biometryCurrentSet))

@@ -4,11 +4,11 @@ import KeychainEngine
 import KeychainModel
 import Testing
 
-@Suite("A store that is not ours alone is refused")
+@Suite("An unsafe store directory or file is refused")
 struct StoreDirectoryTests {
     let keychain = TestKeychain()
 
-    @Test("a new directory is made with its parents, for its user alone")
+    @Test("a new directory is created with its parents, with mode 0700")
     func made() throws {
         let path = keychain.path + "/deeper/still"
         let directory = try StoreDirectory(path: path)
@@ -17,7 +17,7 @@ struct StoreDirectoryTests {
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test("a directory others may enter is refused", arguments: [0o777, 0o755, 0o710, 0o1700])
+    @Test("a directory accessible to others is refused", arguments: [0o777, 0o755, 0o710, 0o1700])
     func openDirectory(mode: Int) throws {
         unsafe mkdir(keychain.path, 0o700)
         unsafe chmod(keychain.path, mode_t(mode))
@@ -33,7 +33,7 @@ struct StoreDirectoryTests {
         #expect(throws: KeychainError(.notAvailable)) { try StoreDirectory(path: link) }
     }
 
-    @Test("a second process is refused while the first one lives")
+    @Test("a second process is refused while the first one is running")
     func second() throws {
         var first: StoreDirectory? = try StoreDirectory(path: keychain.path)
         #expect(throws: KeychainError(.notAvailable)) { try StoreDirectory(path: keychain.path) }
@@ -43,7 +43,7 @@ struct StoreDirectoryTests {
     }
 
     @Test(
-        "links, pipes and files others may read are refused, whichever file it is",
+        "links, FIFOs and files readable by others are refused, for every file",
         arguments: ["keybag", "device.key", "attempts", "items.sqlite"]
     )
     func tricks(name: String) async throws {
@@ -81,7 +81,7 @@ struct StoreDirectoryTests {
         #expect(await next.state() == .unlocked)
     }
 
-    @Test("an umask that takes nothing away opens no file")
+    @Test("all files of a store have mode 0600")
     func modes() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann")

@@ -6,7 +6,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("What is changed behind the daemon's back is found")
+@Suite("Changes to the files behind the daemon's back are detected")
 struct TamperingTests {
     let keychain = TestKeychain()
 
@@ -28,7 +28,7 @@ struct TamperingTests {
     }
 
     @Test(
-        "no flipped bit changes an item silently, or makes it look absent",
+        "a flipped bit never changes an item silently or makes it look absent",
         .timeLimit(.minutes(CaseSize.of(20, full: 90)))
     )
     func bitFlips() async throws {
@@ -41,7 +41,7 @@ struct TamperingTests {
         for _ in 0..<flips {
             var flipped = whole
             let bit = Int.random(in: 0..<(8 * whole.count), using: &generator)
-            // Another write version makes the file read-only by SQLite's rules, and is told as that.
+            // A different write version makes the file read-only for SQLite, which has its own error.
             if bit / 8 == 18 { continue }
             flipped[bit / 8] ^= 1 << UInt8(bit % 8)
             try keychain.write(flipped, to: "items.sqlite")
@@ -55,7 +55,7 @@ struct TamperingTests {
     private func isUnharmed(_ count: Int, _ what: String) async throws -> Bool {
         let engine: KeychainEngine
         do { engine = try keychain.start() } catch {
-            // The file's own version number was hit.
+            // The flipped bit is in the file's version number.
             #expect(error as? KeychainError == KeychainError(.notAvailable), "\(what)")
             return false
         }
@@ -76,7 +76,7 @@ struct TamperingTests {
         return isUnharmed
     }
 
-    @Test("a file cut at a page, a zeroed page and swapped pages are damage")
+    @Test("a truncated file, a zeroed page and swapped pages are damage")
     func brokenPages() async throws {
         let count = 12
         try await fill(count)
@@ -108,7 +108,7 @@ struct TamperingTests {
         #expect(try keychain.octets("items.sqlite").starts(with: Array("garbage".utf8)), "never made anew")
     }
 
-    /// How many items, from the first on, the files hold beside another log; nil where damage is told.
+    /// The number of items, counted from the first, with another log; nil if damage is reported.
     private func itemCount(log: [UInt8]) async throws -> Int? {
         let copy = TestKeychain()
         try FileManager.default.copyItem(atPath: keychain.path, toPath: copy.path)
@@ -130,7 +130,10 @@ struct TamperingTests {
         return secrets.count
     }
 
-    @Test("a log that is cut, flipped or empty leaves the items as they once were", .timeLimit(.minutes(20)))
+    @Test(
+        "a truncated, flipped or empty log leaves an earlier state of the items or is damage",
+        .timeLimit(.minutes(20))
+    )
     func brokenLog() async throws {
         let count = 12
         let (engine, _) = try await keychain.setUp()
@@ -153,7 +156,7 @@ struct TamperingTests {
         #expect(found.count { $0 != count } >= found.count / 4, "\(found)")
     }
 
-    @Test("one damaged item does not take the others with it")
+    @Test("one damaged item does not affect the others")
     func oneDamagedItem() async throws {
         try await fill(5)
         try edit { try $0.execute(sql: "UPDATE items SET data = zeroblob(length(data)) WHERE id = 3") }
@@ -170,7 +173,7 @@ struct TamperingTests {
         #expect(try await engine.all().count == 4)
     }
 
-    @Test("a removed row, a row put back and a row of another place show in the set")
+    @Test("a removed, restored or moved row is detected through the item set")
     func rows() async throws {
         try await fill(4)
         let whole = try keychain.octets("items.sqlite")
@@ -204,7 +207,7 @@ struct TamperingTests {
     }
 
     @Test(
-        "what an unlock does not read is found in the background, and told once",
+        "damage that the unlock does not read is found in the background and reported once",
         arguments: [
             "UPDATE items SET attributes = zeroblob(length(attributes)) WHERE id = 190",
             "UPDATE items SET scope = randomblob(8) WHERE id = 190",
@@ -212,11 +215,11 @@ struct TamperingTests {
         ]
     )
     func background(sql: String) async throws {
-        // More than are looked at in one go.
+        // More than the sweep examines in one step.
         try await fill(200)
         try edit { try $0.execute(sql: sql) }
         let engine = try await keychain.restart()
-        // Changes meanwhile are no damage, on either side of what was looked at.
+        // Changes during the sweep, before and after its position, are no damage.
         _ = try await engine.update("account 3", secret: "newer")
         try await engine.add("another")
         #expect(try await engine.delete("account 150") == 1)
@@ -227,11 +230,11 @@ struct TamperingTests {
         #expect(keychain.audit.kinds.count { $0 == .tamperDetected } == 1)
     }
 
-    @Test("changes while the items are looked through in the background are no damage")
+    @Test("changes during the background sweep are not reported as damage")
     func changesInBackground() async throws {
         try await fill(400)
         let engine = try await keychain.restart()
-        // For as long as it takes until they are looked at, and a while more.
+        // Long enough for the sweep to finish.
         let end = ContinuousClock.now + .seconds(4)
         var index = 0
         while ContinuousClock.now < end {
@@ -246,7 +249,7 @@ struct TamperingTests {
     }
 
     @Test(
-        "a record of the set that does not fit is told at the unlock",
+        "an item-set record that does not match is reported at the unlock",
         arguments: [
             "DELETE FROM item_set", "UPDATE item_set SET sealed = randomblob(68)",
             "DELETE FROM items WHERE id = 2",
@@ -259,7 +262,7 @@ struct TamperingTests {
         #expect(keychain.audit.kinds.contains(.tamperDetected))
     }
 
-    @Test("an older state of one row, put back, shows in the set")
+    @Test("an older state of one row is detected through the item set")
     func rolledBackRow() async throws {
         try await fill(3)
         var row: Row?
@@ -282,7 +285,7 @@ struct TamperingTests {
     }
 
     @Test(
-        "a schema that is not ours is refused, and nothing of it runs",
+        "a foreign schema is refused, and none of its triggers or views runs",
         arguments: [
             "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END",
             "CREATE VIEW v AS SELECT * FROM items", "CREATE TABLE extra (a)", "DROP INDEX items_label",
@@ -299,7 +302,7 @@ struct TamperingTests {
         #expect(!report.isSetAuthentic)
     }
 
-    @Test("a newer format is refused and left as it is")
+    @Test("a newer format is refused and left unchanged")
     func newerFormat() async throws {
         try await fill(2)
         try edit { try $0.execute(sql: "PRAGMA user_version = 4") }
@@ -313,7 +316,7 @@ struct TamperingTests {
     func missingFile() async throws {
         try await fill(2)
         try FileManager.default.removeItem(atPath: keychain.file("items.sqlite"))
-        // A log alone is none either.
+        // A log alone is no keychain either.
         try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: keychain.file("items.sqlite-wal")))
         unsafe chmod(keychain.file("items.sqlite-wal"), 0o600)
         let engine = try await keychain.restart()
@@ -321,7 +324,7 @@ struct TamperingTests {
         #expect(!FileManager.default.fileExists(atPath: keychain.file("items.sqlite")))
     }
 
-    @Test("a deleted item's record is in no file any more")
+    @Test("a deleted item's record is removed from all files")
     func deletedIsGone() async throws {
         try await fill(8)
         var record = Data()
@@ -341,7 +344,7 @@ struct TamperingTests {
         #expect(try hits() == 0)
     }
 
-    @Test("nothing of an item is in the files in clear")
+    @Test("the files contain no name or secret in clear")
     func nothingInClear() async throws {
         let (engine, _) = try await keychain.setUp()
         let marker = "marker-\(UUID().uuidString)"

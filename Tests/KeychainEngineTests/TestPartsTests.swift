@@ -8,7 +8,7 @@ struct TestPartsTests {
     private let keychain = TestKeychain()
     private let refused = KeychainError(.notAvailable, cause: .notForTests)
 
-    /// A keychain that was set up and closed; its recovery code.
+    /// A keychain that was set up and closed; returns its recovery code.
     private func made(isForTests: Bool) async throws -> SecretBytes {
         let engine = try keychain.start(isForTests: isForTests)
         let code = try engine.makeRecoveryCode()
@@ -18,14 +18,14 @@ struct TestPartsTests {
         return code
     }
 
-    @Test("opens no keybag that was made without them, damaged or not, and changes none of its files")
+    @Test("a keybag made without test parts is refused, damaged or not, and no file is changed")
     func refuses() async throws {
         _ = try await made(isForTests: false)
         let files = ["keybag", "attempts", "items.sqlite", "device.key"]
         let before = try files.map(keychain.octets)
         #expect(throws: refused) { try keychain.start(isForTests: true) }
         #expect(try files.map(keychain.octets) == before)
-        // The device key is another keychain's: the recovery code would open it all the same.
+        // With another keychain's device key; the recovery code would open it nevertheless.
         try keychain.write([UInt8](repeating: 7, count: 32), to: "device.key")
         #expect(throws: refused) { try keychain.start(isForTests: true) }
         try keychain.write(before[3], to: "device.key")
@@ -33,7 +33,9 @@ struct TestPartsTests {
         #expect(try await engine.secret("one") == "secret")
     }
 
-    @Test("opens none that is put in its place while it runs, by passcode, recovery code or new passcode")
+    @Test(
+        "a keybag that replaces the running daemon's is refused, by passcode, recovery code or new passcode"
+    )
     func replaced() async throws {
         let code = try await made(isForTests: false)
         let real = (try keychain.octets("keybag"), try keychain.octets("device.key"))
@@ -50,7 +52,7 @@ struct TestPartsTests {
         #expect(try other.octets("keybag") == real.0)
     }
 
-    @Test("makes keybags that stay test: with any daemon, another passcode, and the recovery code")
+    @Test("a keybag made with test parts stays marked as test, with any daemon, passcode or recovery")
     func stays() async throws {
         let code = try await made(isForTests: true)
         let reason = "The keybag was made with test parts."

@@ -3,26 +3,26 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A log whose last change a power cut left in pieces")
+@Suite("A write-ahead log whose last change was torn by a power loss")
 struct TornLogTests {
     private static let headerByteCount = 32
     private static let slotByteCount = 24 + ItemSchema.pageByteCount
     private static let sectorByteCount = 512
 
-    /// Where the present commit ends in a log: behind it lies the mark that it was flushed.
+    /// The offset of the current commit's end, where the flush mark follows.
     private func end(_ log: [UInt8]) -> Int? {
         stride(from: Self.headerByteCount, to: log.count, by: Self.slotByteCount).reversed().first {
             log[$0...].starts(with: "TchSlog1".utf8)
         }
     }
 
-    /// A log before a change and after it, where a sector ends 8 bytes behind the change's beginning.
+    /// A log before and after a change, chosen so that a sector boundary is 8 bytes after the change's start.
     private func pair() async throws -> (before: [UInt8], after: [UInt8], start: Int) {
         let keychain = TestKeychain()
         let (engine, _) = try await keychain.setUp()
         for index in 0..<500 {
             let before = try keychain.octets("items.sqlite-wal")
-            // Of another number of pages each.
+            // Each of a different number of pages.
             try await engine.add("account \(index)", String(repeating: "x", count: index * 131 % 3000))
             guard let start = end(before), (start + 8) % Self.sectorByteCount == 0 else { continue }
             let after = try keychain.octets("items.sqlite-wal")
@@ -32,9 +32,9 @@ struct TornLogTests {
         throw KeychainError(.internalComponent)
     }
 
-    // The mark's beginning in the place of a page's number was taken for a commit that was flushed: all items were "damaged"
-    // after a power cut at the wrong moment.
-    @Test("whichever sectors of it are there, nothing is damaged that was acknowledged")
+    // Regression: a partial mark where a page number belongs was taken for a flushed commit, so that a power
+    // loss at the wrong moment made all items "damaged".
+    @Test("any subset of the written sectors leaves the acknowledged changes intact")
     func sectors() async throws {
         let (before, after, start) = try await pair()
         let sectors = (start / Self.sectorByteCount)...((after.count - 1) / Self.sectorByteCount)
@@ -42,7 +42,7 @@ struct TornLogTests {
             range(sector, after).contains { $0 >= before.count || before[$0] != after[$0] }
         }
         #expect(changed.count > 4)
-        // What was there before: the mark of the commit before, or a frame of the time before the log was begun anew.
+        // The former content: the previous commit's mark, or a frame from before the log was restarted.
         let formerFrame: [UInt8] = [0, 0, 0, 5, 0, 0, 0, 9]
         for former in [nil, formerFrame] {
             var old = before + [UInt8](repeating: 0, count: max(0, after.count - before.count))
@@ -53,7 +53,7 @@ struct TornLogTests {
                 images.append(torn(old, after, [sector]))
                 images.append(torn(old, after, changed.filter { $0 < sector }))
             }
-            // A change that was flushed is not torn: its mark is not there yet.
+            // A flushed change is not torn, so the mark of a torn one is not there yet.
             for (index, image) in images.enumerated() {
                 let unmarked = withoutMark(image, as: after)
                 #expect(ItemLog(unmarked).verdict { _ in nil } == .whole, "image \(index)")
@@ -65,7 +65,7 @@ struct TornLogTests {
         sector * Self.sectorByteCount..<min(log.count, (sector + 1) * Self.sectorByteCount)
     }
 
-    /// The old log with some sectors of the new one.
+    /// The old log with some sectors of the new log.
     private func torn(_ old: [UInt8], _ new: [UInt8], _ sectors: [Int]) -> [UInt8] {
         var image = old
         for sector in sectors { image.replaceSubrange(range(sector, new), with: new[range(sector, new)]) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A set of fingers that nobody saw is never taken for the one that is seen")
+@Suite("An unknown enrolled set is never taken for the observed one")
 struct UnknownSetTests {
     private let keychain = TestKeychain()
     private static let left = TestKeychain.enrolled
@@ -32,7 +32,7 @@ struct UnknownSetTests {
         }
     }
 
-    @Test("without a finger, or unseen, there is no key to bind anything with", arguments: [nil, none])
+    @Test("without an observed finger there is no key to bind an item or a key to", arguments: [nil, none])
     func noKey(enrolled: Enrolment?) async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp(enrolled: enrolled)
         let keyRule = try AccessControl(
@@ -51,22 +51,20 @@ struct UnknownSetTests {
             try await engine?.add("plain \(round)")
             try await keychain.restart(&engine)
         }
-        // A locked keybag says so first.
+        // A locked keybag is reported first.
         await engine?.lock()
         #expect(await refusal { try await engine?.add("set", "secret", control) }?.cause == .locked)
         _ = try await engine?.key(TestKeychain.passcode)
         #expect(try await engine?.observe(Self.left).changed == true)
         try await engine?.add("set", "secret", control)
         #expect(try await engine?.secret("set", proofs: [Proofs.of(control, [.biometry])]) == "secret")
-        // No finger again: no key again.
+        // The last finger is removed, so there is no key again.
         #expect(try await engine?.observe(Self.none).changed == true)
         #expect(await refusal { try await engine?.add("set", "secret", control) }?.status == .authFailed)
         await engine?.close()
     }
 
-    @Test(
-        "a keychain of the first version whose set was never seen loses what was bound to it, with an event"
-    )
+    @Test("a version 1 keychain whose set was never observed loses the bound items and audits it")
     func formerVersion() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
@@ -76,7 +74,7 @@ struct UnknownSetTests {
         engine = nil
         try rewrite(record, enrolment: nil)
         let next = try await keychain.restart()
-        // Still there: nothing was looked at.
+        // Still readable: no enrolment was observed yet.
         #expect(try await next.secret("set", proofs: [Proofs.of(control, [.biometry])]) == "secret")
         #expect(!keychain.audit.kinds.contains(.enrolmentChanged))
         #expect(try await next.observe(Self.left).changed)
@@ -90,7 +88,7 @@ struct UnknownSetTests {
         await next.close()
     }
 
-    @Test("a keychain of an earlier version whose set was seen keeps what is bound to it", arguments: [1, 2])
+    @Test("a keychain of an earlier version whose set was observed keeps the bound items", arguments: [1, 2])
     func formerVersionSeen(version: UInt8) async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
@@ -106,10 +104,10 @@ struct UnknownSetTests {
         await next.close()
     }
 
-    /// What an engine of the tests takes for the time.
+    /// The time that a test's engine uses.
     private static let now: Int64 = 1_700_000_000_000_000
 
-    /// Puts a keybag in place as the first or the second version wrote it.
+    /// Replaces the keybag by one that version 1 or 2 would have written.
     private func rewrite(_ record: KeybagRecord, enrolment: [UInt8]?, version: UInt8 = 1) throws {
         var former = record
         former.enrolment = enrolment
@@ -117,7 +115,8 @@ struct UnknownSetTests {
         former.epochEnds = []
         former.enrolmentNames = nil
         var octets = former.encoded()
-        // An array of 19 or 17 instead of 20, another version, and the last fields (true, no bytes, null) left out.
+        // An array of 17 or 19 fields instead of 20, an older version number, and the last fields (true,
+        // empty bytes, null) omitted.
         #expect(octets.prefix(2) == [0x94, 3] && octets.suffix(3) == [0xF5, 0x40, 0xF6])
         octets.replaceSubrange(0..<2, with: version == 1 ? [0x91, 1] : [0x93, 2])
         octets.removeLast(version == 1 ? 3 : 1)
@@ -129,7 +128,7 @@ struct UnknownSetTests {
         try keychain.write(writer.finish(), to: "keybag")
     }
 
-    @Test("a new passcode, recovery and a restart leave the set what it was; a change after them is seen")
+    @Test("a passcode change, recovery and a restart keep the set, and a later change is detected")
     func flows() async throws {
         var engine: KeychainEngine? = try keychain.start()
         var recovery: [UInt8] = []
@@ -166,7 +165,7 @@ struct UnknownSetTests {
         await engine?.close()
     }
 
-    @Test("who asks for lost items gets them with their time, and deletes them; who does not, does neither")
+    @Test("invalidated items are listed with their time and deleted only if the query asks for them")
     func lostItems() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("lost", "secret", control)
@@ -190,7 +189,7 @@ struct UnknownSetTests {
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.delete("lost too") }
     }
 
-    @Test("the days of the last 64 changes are remembered")
+    @Test("the times of the last 64 enrolment changes are kept")
     func manyEnds() {
         var ends = EpochEnds()
         for epoch in 1...100 { ends.end(UInt64(epoch), at: Int64(epoch)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainEngine
 
-@Suite("A set of fingers whose templates another process tells")
+@Suite("An enrolled set whose templates are reported by another process")
 struct UntoldSetTests {
     private let keychain = TestKeychain()
     private let control: AccessControl
@@ -13,11 +13,11 @@ struct UntoldSetTests {
         control = try AccessControl(accessibility: .whenUnlocked, flags: .biometryCurrentSet)
     }
 
-    /// The sensor, as it is seen by a daemon that asks for the digest.
+    /// The sensor as a daemon sees it that requests the templates' digest.
     fileprivate struct Sensor {
         /// A template for each finger.
         var templates: [String: UInt8] = ["left-index": 1, "right-index": 2]
-        /// Enrolments that a running daemon heard of.
+        /// Enrolments that a running daemon was notified of.
         var completions: UInt64 = 0
 
         func seen(_ isTold: Bool) -> Enrolment {
@@ -30,7 +30,7 @@ struct UntoldSetTests {
             )
         }
 
-        /// As seen where templates cannot be read at all.
+        /// The enrolment where templates cannot be read at all.
         var named: Enrolment {
             Enrolment(
                 device: "sensor",
@@ -41,7 +41,7 @@ struct UntoldSetTests {
         }
     }
 
-    /// What somebody does to the fingers.
+    /// A change of the enrolled fingers.
     enum Deed: CaseIterable, Sendable {
         case nothing, replace, add, delete, deleteAndAddAgain
 
@@ -56,12 +56,12 @@ struct UntoldSetTests {
         }
     }
 
-    /// How the daemon stands meanwhile.
+    /// The daemon's state during the change.
     enum Time: CaseIterable, Sendable {
         case running, locked, stopped, restartedSince
     }
 
-    /// Whether the templates are told at the looks that follow.
+    /// Whether the templates are reported at the following observations.
     enum Teller: CaseIterable, Sendable {
         case there, away, awayAndBack
     }
@@ -77,7 +77,7 @@ struct UntoldSetTests {
     }
 
     @Test(
-        "kills what is bound to it once another set is told, and nothing before; meanwhile nothing of it opens",
+        "bound items are invalidated only when a different set is reported, and do not open before that",
         arguments: Deed.allCases,
         Time.allCases
     )
@@ -120,7 +120,7 @@ struct UntoldSetTests {
                 #expect(refusal.cause == .brokerAway, cell)
                 #expect(!keychain.audit.kinds.contains(.enrolmentChanged), cell)
                 #expect(!keychain.audit.kinds.contains(.itemsInvalidated), cell)
-                // A lock and an unlock bring it no nearer.
+                // A lock and an unlock do not change that.
                 await engine?.lock()
                 _ = try await engine?.key(TestKeychain.passcode)
                 guard case .failure(let again) = await open(engine) else {
@@ -139,7 +139,7 @@ struct UntoldSetTests {
             case .failure(let error): #expect(changes && error.cause == .invalidated, cell)
             }
             #expect(keychain.audit.kinds.contains(.enrolmentChanged) == changes, cell)
-            // And so it stays.
+            // It stays so.
             try await restart()
             #expect(try await engine?.observe(sensor.seen(true)).changed == false, cell)
             if case .success = await open(engine) { #expect(!changes, cell) } else { #expect(changes, cell) }
@@ -147,7 +147,7 @@ struct UntoldSetTests {
         }
     }
 
-    @Test("refuses to bind anything new to it, items and keys, and the other way of an item opens")
+    @Test("nothing new is bound to an unreported set, and an item's alternative constraint still works")
     func refusals() async throws {
         let sensor = Sensor()
         let (engine, passcode) = try await keychain.setUp(enrolled: sensor.seen(true))
@@ -191,13 +191,13 @@ struct UntoldSetTests {
         #expect(try key.signed(try await engine.result(key, proofs: sign)))
     }
 
-    @Test("takes over the templates while the names are what they were, and is compared by them from then on")
+    @Test("templates are adopted while the names are unchanged, and compared from then on")
     func adopted() async throws {
         var sensor = Sensor()
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp(enrolled: sensor.named)
         let before = try await engine?.observe(sensor.named)
         try await engine?.add("set", "secret", control)
-        // Another mode begins: away at first, and nothing is taken over then.
+        // A restart in another mode: templates are not reported at first, so nothing is adopted.
         try await keychain.restart(&engine)
         #expect(try await engine?.observe(sensor.seen(false)).changed == false)
         let first = try await engine?.observe(sensor.seen(true))
@@ -211,19 +211,22 @@ struct UntoldSetTests {
         sensor.templates["left-index"] = 9
         #expect(try await engine?.observe(sensor.seen(true)).changed == true)
         #expect(await open(engine) == .failure(KeychainError(.itemNotFound)))
-        // Names alone bring nothing back.
+        // Names alone restore nothing.
         #expect(try await engine?.observe(sensor.named).changed == false)
         #expect(await open(engine) == .failure(KeychainError(.itemNotFound)))
     }
 
-    @Test("is another one where the names changed before the templates were told", arguments: [true, false])
+    @Test(
+        "the set is invalidated if the fingers changed before the templates were reported",
+        arguments: [true, false]
+    )
     func notAdopted(isHeard: Bool) async throws {
         var sensor = Sensor()
         let (engine, _) = try await keychain.setUp(enrolled: sensor.named)
         _ = try await engine.observe(sensor.named)
         try await engine.add("set", "secret", control)
         if isHeard {
-            // The same names, and an enrolment that was heard of while nobody told the templates.
+            // The same names, but an enrolment was notified while the templates were not reported.
             _ = try await engine.observe(sensor.seen(false))
             sensor.templates["left-index"] = 9
             sensor.completions = 1
@@ -235,7 +238,7 @@ struct UntoldSetTests {
         #expect(await open(engine) == .failure(KeychainError(.itemNotFound)))
     }
 
-    @Test("can be told at set-up or later, without a change")
+    @Test("templates may be first reported at set-up or later without a change")
     func setUp() async throws {
         let sensor = Sensor()
         let (engine, _) = try await keychain.setUp(enrolled: sensor.seen(false))
@@ -245,7 +248,7 @@ struct UntoldSetTests {
         #expect(await open(engine) == .success("secret"))
     }
 
-    @Test("has no fingers when fprintd says so, whoever tells templates or not")
+    @Test("the set is empty if fprintd lists no finger, whether or not templates are reported")
     func empty() async throws {
         var sensor = Sensor()
         let (engine, _) = try await keychain.setUp(enrolled: sensor.seen(true))

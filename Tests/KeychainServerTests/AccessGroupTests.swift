@@ -3,7 +3,7 @@ import Glibc
 import KeychainModel
 import Testing
 
-@Suite("A program that was granted groups")
+@Suite("A program with granted access groups")
 struct EntitledGroupTests {
     private static let ownPath: String = {
         var path = [CChar](repeating: 0, count: 4096)
@@ -35,7 +35,7 @@ struct EntitledGroupTests {
         .passwords(attributes: group.map { [.accessGroup: .string($0)] } ?? [:])
     }
 
-    @Test("adds to its own unless it names another of them")
+    @Test("an item is added to the program's own group unless the query names another of its groups")
     func add() async throws {
         for group in [nil, "one", Self.ownPath] {
             #expect(try await client.call(.addItem, item(group)).status == .success)
@@ -47,7 +47,7 @@ struct EntitledGroupTests {
         #expect(groups == [Self.ownPath, "one", Self.ownPath])
     }
 
-    @Test("searches and deletes in all of them unless it names one")
+    @Test("searches and deletions cover all of the program's groups unless the query names one")
     func search() async throws {
         for group in [nil, "two"] {
             let copied = try await client.call(
@@ -71,7 +71,7 @@ struct EntitledGroupTests {
         #expect(groups == [all, all, ["two"], ["two"]])
     }
 
-    @Test("moves items between them")
+    @Test("an item can be moved between the program's groups")
     func update() async throws {
         let body = UpdateItems(
             query: query("one"),
@@ -90,7 +90,7 @@ struct EntitledGroupTests {
         #expect(attributes == [.accessGroup: .string("two")])
     }
 
-    @Test("makes keys in its own unless it names another of them, and uses those of all")
+    @Test("keys are made in the own group unless the query names another, and keys of all groups are usable")
     func keys() async throws {
         let control = AccessControl(accessibility: .whenUnlocked)
         for group in [nil, "one"] {
@@ -120,7 +120,7 @@ struct EntitledGroupTests {
         #expect(groups == [[Self.ownPath], ["one"], all, all, all])
     }
 
-    @Test("is refused the group of another program in every call")
+    @Test("another program's group is refused in every call")
     func foreign() async throws {
         let added = try await client.call(.addItem, item("other"))
         let copied = try await client.call(
@@ -147,9 +147,9 @@ struct EntitledGroupTests {
     }
 }
 
-@Suite("A program's own group in a manifest")
+@Suite("A program's own group from the manifest")
 struct OwnGroupTests {
-    @Test("is where a program's items go; what is under its path stays within reach")
+    @Test("new items go to the own group, and items under the program's path remain accessible")
     func reach() async throws {
         var own = AccessGroupManifest()
         try own.add("[com.example.app]\nown \(CallerTests.ownPath)")

@@ -3,8 +3,8 @@ import Glibc
 import KeychainModel
 import Testing
 
-/// Who is an agent, by the group of the socket's peer: here all peers are this process.
-@Suite("Who may call an agent's methods")
+/// The agent role is determined by the group of the socket's peer; here all peers are this process.
+@Suite("Permission to call the agent methods")
 struct AgentRoleTests {
     private static let registration = AgentRegistration(
         .graphical(display: ":0", waylandDisplay: nil),
@@ -12,7 +12,7 @@ struct AgentRoleTests {
     )
     private let roster = AgentRoster(AgentAdmission(pinentryProgram: nil, isForTests: true))
 
-    @Test("another group, and per-user mode, are refused, told to the log, and the connection ends")
+    @Test("another group, and per-user mode, are refused and logged, and the connection ends")
     func refused() async throws {
         for (agents, group) in [(roster, getegid() + 1), (nil, nil)] as [(AgentRoster?, UInt32?)] {
             let server = try TestServer(agents: agents, agentGroup: group)
@@ -25,13 +25,13 @@ struct AgentRoleTests {
                     $0.kind == .clientRefused && $0.detail.contains("agentRegister")
                 }
             )
-            // An app it is.
+            // It may still connect as an app.
             let app = try await server.greetedClient()
             #expect(try await app.call(.status, EmptyBody()).status == .success)
         }
     }
 
-    @Test("the group of agents registers, and is refused what is an app's")
+    @Test("a member of the agents' group may register, and is refused app methods")
     func agent() async throws {
         let server = try TestServer(agents: roster, agentGroup: getegid())
         let client = try await server.greetedClient()

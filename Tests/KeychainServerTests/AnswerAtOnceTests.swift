@@ -3,9 +3,11 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A look-up that waits for nobody is answered at once")
+@Suite("Synchronous answers to look-ups")
 struct AnswerAtOnceTests {
-    @Test("with the item, in the groups and with the authorisation of its caller, and told to the log")
+    @Test(
+        "a synchronous answer has the caller's groups and authorisation, and is logged"
+    )
     func item() async throws {
         let vault = ScriptedVault(atOnce: { query, groups, authorization throws(KeychainError) in
             guard groups.count == 1, query.returns == .data else { throw KeychainError(.param) }
@@ -20,14 +22,14 @@ struct AnswerAtOnceTests {
         }
         #expect(await vault.calls.isEmpty)
         #expect(server.audit.events.map(\.detail) == ["copy genp 1", "copy genp 1"])
-        // A context with an application password is for a task: a key has to be derived.
+        // A context with an application password needs a task, because a key must be derived.
         let set = SetCredential(context: 3, password: SecretBytes(copying: [1]))
         _ = try await client.call(.setCredential, set)
         #expect(try await client.call(.copyItems, CopyItems.passwords(context: 3)).status == .success)
         #expect(await vault.calls.count == 1)
     }
 
-    @Test("with no item where there is none")
+    @Test("a missing item is reported synchronously")
     func missing() async throws {
         let vault = ScriptedVault(atOnce: { _, _, _ throws(KeychainError) in
             throw KeychainError(.itemNotFound, cause: .invalidated)
@@ -40,7 +42,7 @@ struct AnswerAtOnceTests {
         #expect(server.audit.events.isEmpty)
     }
 
-    @Test("but not where more than one item is wanted, or anything else has to be said or asked")
+    @Test("a look-up of several items, or one that needs a prompt, is not answered synchronously")
     func others() async throws {
         let vault = ScriptedVault(
             { _ throws(KeychainError) in .page([[2]], next: nil) },
@@ -57,7 +59,7 @@ struct AnswerAtOnceTests {
         #expect(await vault.calls.count == 2)
     }
 
-    @Test("and never out of a context that was invalidated")
+    @Test("a look-up with an invalidated context is refused")
     func invalidated() async throws {
         let server = try TestServer(vault: ScriptedVault(atOnce: { _, _, _ throws(KeychainError) in [7] }))
         let client = try await server.greetedClient()

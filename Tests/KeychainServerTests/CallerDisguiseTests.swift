@@ -8,54 +8,57 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A program that wants the name of another",
+    "Programs that impersonate another",
     .serialized,
     .enabled(if: Disguise.isPossible, "needs root, python3 and unshare")
 )
 struct CallerDisguiseTests {
-    /// What a program does to be taken for the one at a trusted path; its first argument says it.
+    /// How a program tries to be taken for the trusted program; passed as its first argument.
     enum Trick: String, CaseIterable, Sendable {
-        /// Mounts itself over that path, in a mount namespace of its own.
+        /// Mounts itself over the trusted path, in its own mount namespace.
         case mount
-        /// The same in a user namespace as well, as anybody may.
+        /// The same in a new user namespace, which needs no privilege.
         case mountAsAnybody
-        /// Runs the trusted program in a user namespace: whatever is around it there.
+        /// Runs the trusted program in a user namespace whose environment it controls.
         case userNamespace
-        /// Runs from a file that is deleted.
+        /// Runs from a deleted file.
         case deleted
-        /// Runs from a file in whose place another one is put.
+        /// Runs from a file that is then replaced.
         case replaced
         /// Connects, has a child keep the socket, and executes the trusted program.
         case execAtOnce
-        /// Says hello, asks, and executes the trusted program with the socket open.
+        /// Says hello, sends a request, and executes the trusted program with the socket open.
         case execLater
-        /// Is the trusted program, and lends its socket to a child.
+        /// Is the trusted program, and passes its socket to a child.
         case lends
         /// Is the trusted program, and ends while a child has the socket.
         case ends
     }
 
-    @Test("gets it never, and what is said of it is unknown", arguments: Trick.allCases)
+    @Test(
+        "an impersonating program never gets another's group and is treated as unknown",
+        arguments: Trick.allCases
+    )
     func tricks(trick: Trick) async throws {
         let disguise = try Disguise()
         for _ in 0..<(trick == .mountAsAnybody ? CaseSize.of(10, full: 200) : 1) {
             let groups = try await disguise.groups(seenFrom: trick)
             #expect(!groups.isEmpty, "\(disguise.log)")
-            // What it asked as itself before is its own affair.
+            // What it requested under its own identity before does not matter.
             #expect(groups.last == ["unknown"], "\(groups)")
             let isTrusted = trick == .lends || trick == .ends
             #expect(isTrusted || !groups.contains { $0.contains("touchstone") }, "\(groups)")
         }
     }
 
-    @Test("is not what a program is that just asks twice, or whose first thread has ended")
+    @Test("a program that asks twice, or whose first thread has ended, keeps its identity")
     func control() async throws {
         let disguise = try Disguise()
         #expect(try await disguise.groups(seenFrom: nil) == [["touchstone"], ["touchstone"]])
         #expect(try await disguise.groups(of: "threads", in: []) == [["touchstone"], ["touchstone"]])
     }
 
-    @Test("is told in the log, and what was shown to the other one counts no more")
+    @Test("an impersonation is logged, and earlier authentications no longer count")
     func told() async throws {
         let disguise = try Disguise()
         _ = try await disguise.groups(seenFrom: .lends)
@@ -65,7 +68,7 @@ struct CallerDisguiseTests {
     }
 }
 
-/// A trusted program and others that want its name; all are python3, from files of their own.
+/// A trusted program and its impersonators; all are copies of python3.
 private final class Disguise {
     static let python = "/usr/bin/python3"
     static var isPossible: Bool {
@@ -85,8 +88,8 @@ private final class Disguise {
         trusted = directory.appending("trusted")
         own = directory.appending("own")
         for path in [trusted, own] {
-            // Not by this process: a program that another test starts at that moment inherits the descriptor that
-            // writes, and a file that is open for writing is not executed (ETXTBSY).
+            // Copied by a child process: a program that another test starts at this moment would inherit the
+            // descriptor open for writing, and a file open for writing cannot be executed (ETXTBSY).
             let copy = Process()
             copy.executableURL = URL(fileURLWithPath: "/bin/cp")
             copy.arguments = ["--dereference", Self.python, path]
@@ -101,7 +104,7 @@ private final class Disguise {
         _ = try directory.write(Self.script, to: "client.py")
     }
 
-    /// The groups of each look-up that the server made while a program plays a trick, or none.
+    /// The groups of each look-up while a program plays a trick, or none.
     func groups(seenFrom trick: CallerDisguiseTests.Trick?) async throws -> [[String]] {
         let over = "mount --bind \(own) \(trusted) && exec \"$@\""
         switch trick {
@@ -144,7 +147,7 @@ private final class Disguise {
             log: directory.appending("log")
         )
         _ = try await process.waitUntilEnd()
-        // A child of it may still be asking.
+        // A child of the program may still be sending requests.
         try await Deadline.wait(for: "the end of the trick: \(log)") { log.contains("done") ? true : nil }
         return await server.vault.calls.dropFirst(before).compactMap {
             guard case .copy(_, let groups, _, _) = $0 else { return nil }

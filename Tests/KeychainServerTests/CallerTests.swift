@@ -4,7 +4,7 @@ import KeychainModel
 import KeychainServer
 import Testing
 
-@Suite("Who is asking")
+@Suite("Caller identification")
 struct CallerTests {
     static var ownPath: String {
         var path = [CChar](repeating: 0, count: 4096)
@@ -12,7 +12,7 @@ struct CallerTests {
         return String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    @Test("the access group is the path of the program that connected")
+    @Test("the access group is the path of the connecting program")
     func programPath() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -24,7 +24,7 @@ struct CallerTests {
         #expect(groups.map(\.name) == [Self.ownPath])
     }
 
-    @Test("the daemon's own command line has a name instead of a path")
+    @Test("the project's own command has a fixed group name")
     func ownProgram() async throws {
         let server = try TestServer(identity: ClientIdentity(ownProgram: Self.ownPath))
         let client = try await server.greetedClient()
@@ -36,7 +36,7 @@ struct CallerTests {
         #expect(groups.map(\.name) == ["touchstone"])
     }
 
-    @Test("a group that a message names counts only if it is the caller's own")
+    @Test("a group named in a message is accepted only if it is the caller's own")
     func namedGroup() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -61,7 +61,7 @@ struct CallerTests {
         #expect(allowed.status == .success)
     }
 
-    @Test("a program of another user than the keychain's owner is turned away and told to the log")
+    @Test("a program of another user than the keychain's owner is refused and logged")
     func foreign() async throws {
         let server = try TestServer(owner: Owner(uid: geteuid() + 1, name: nil))
         let refused = try server.connect()
@@ -71,7 +71,7 @@ struct CallerTests {
         #expect(server.server.idleTime != nil)
     }
 
-    @Test("the connection after the last that a user may have is turned away, until one ends")
+    @Test("connections beyond a user's limit are refused until one ends")
     func tooMany() async throws {
         let server = try TestServer { $0.connectionsPerUser = 3 }
         var clients = [TestClient]()
@@ -82,7 +82,7 @@ struct CallerTests {
         #expect(answer.error?.cause == .tooManyConnections)
         #expect(answer.error?.remedy == .retry)
         #expect(try await refused.isClosed())
-        // They try again: the log is told once in a while.
+        // Repeated attempts are logged only once in a while.
         for _ in 0..<5 { #expect(try await server.connect().reply().status == .allocate) }
         #expect(server.audit.events.count { $0.detail == "too many connections" } == 1)
         #expect(server.audit.events.contains { $0.detail == "too many connections" })

@@ -7,7 +7,7 @@ import TouchstoneTesting
 
 @Suite("Evaluations")
 struct EvaluationTests {
-    /// A person who does nothing until the prompt is taken away.
+    /// A user who does nothing until the prompt is removed.
     private static func silent(shown: Flag, gone: Flag) -> ScriptedAuthenticator {
         ScriptedAuthenticator { _ throws(AuthenticationError) in
             shown.raise()
@@ -22,7 +22,7 @@ struct EvaluationTests {
     }
 
     @Test(
-        "a policy that does not exist prompts nobody",
+        "an unknown policy is refused without a prompt",
         arguments: [0, -1, 5, 1 << 31, Int64.min, Int64.max]
     )
     func unknownPolicy(number: Int64) async throws {
@@ -36,7 +36,7 @@ struct EvaluationTests {
         #expect(server.authenticator.evaluations.isEmpty)
     }
 
-    @Test("an operation that does not exist prompts nobody", arguments: [-1, 6, 1 << 40] as [Int64])
+    @Test("an unknown operation is refused without a prompt", arguments: [-1, 6, 1 << 40] as [Int64])
     func unknownOperation(number: Int64) async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -51,7 +51,7 @@ struct EvaluationTests {
         #expect(server.authenticator.evaluations.isEmpty)
     }
 
-    @Test("an empty reason prompts nobody")
+    @Test("an empty reason is refused without a prompt")
     func emptyReason() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -61,7 +61,7 @@ struct EvaluationTests {
     }
 
     @Test(
-        "reuse is between 0 and 300 s",
+        "the reuse duration is clamped to 0 to 300 s",
         arguments: [
             (0, 0), (10, 10), (10_000, 300), (-5, 0), (.nan, 0), (.infinity, 300), (-.infinity, 0),
         ] as [(Double, Int64)]
@@ -74,7 +74,7 @@ struct EvaluationTests {
         #expect(server.authenticator.evaluations.first?.reuse == .seconds(given))
     }
 
-    @Test("a success tells what was shown and the domain state")
+    @Test("a success reports the factors and the domain state")
     func success() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -83,7 +83,7 @@ struct EvaluationTests {
         #expect(server.authenticator.evaluations.first?.request.caller.pid ?? 0 > 0)
     }
 
-    @Test("the domain state is another one for each group, and for one group always the same")
+    @Test("the domain state differs between groups and is constant for one group")
     func domainState() async throws {
         let one = try await Self.domainState(TestServer())
         let again = try await Self.domainState(TestServer())
@@ -97,7 +97,7 @@ struct EvaluationTests {
         }
     }
 
-    /// What an app of the server's is told before any evaluation.
+    /// The domain state that an app gets before any evaluation.
     private static func domainState(_ server: TestServer) async throws -> CBORValue {
         let client = try await server.greetedClient()
         let reply = try await client.call(.canEvaluatePolicy, CanEvaluatePolicy(policy: 1))
@@ -105,7 +105,7 @@ struct EvaluationTests {
         return state
     }
 
-    @Test("cancelling a request takes its prompt away")
+    @Test("cancelling a request removes its prompt")
     func cancel() async throws {
         let (shown, gone) = (Flag(), Flag())
         let server = try TestServer(authenticator: Self.silent(shown: shown, gone: gone))
@@ -120,7 +120,7 @@ struct EvaluationTests {
         #expect(gone.isRaised)
     }
 
-    @Test("invalidating a context ends its evaluation and refuses what comes later")
+    @Test("invalidating a context ends its evaluation and refuses later requests")
     func invalidate() async throws {
         let (shown, gone) = (Flag(), Flag())
         let server = try TestServer(authenticator: Self.silent(shown: shown, gone: gone))
@@ -138,7 +138,7 @@ struct EvaluationTests {
         #expect(await server.vault.calls.isEmpty)
     }
 
-    @Test("a client that vanishes takes its prompt with it")
+    @Test("a client's disconnection removes its prompt")
     func vanish() async throws {
         let (shown, gone) = (Flag(), Flag())
         let server = try TestServer(authenticator: Self.silent(shown: shown, gone: gone))
@@ -150,7 +150,7 @@ struct EvaluationTests {
         try await eventually("end of the connection") { server.server.idleTime != nil }
     }
 
-    @Test("a daemon that ends tells its clients that the system cancelled")
+    @Test("a stopping daemon ends pending requests with systemCancel")
     func stop() async throws {
         let (shown, gone) = (Flag(), Flag())
         let server = try TestServer(authenticator: Self.silent(shown: shown, gone: gone))

@@ -3,7 +3,7 @@ import Glibc
 import KeychainModel
 import Testing
 
-@Suite("A request behind which a part failed is told to the log")
+@Suite("Failed requests are logged")
 struct FailureLogTests {
     private static let full = KeychainError(
         .diskFull,
@@ -28,7 +28,7 @@ struct FailureLogTests {
         server.audit.events.filter { $0.kind == .requestFailed }
     }
 
-    @Test("with its method, status, cause and program, each method once, whoever calls it")
+    @Test("a failure is logged with method, status, cause and program, once per method for all callers")
     func once() async throws {
         let server = try TestServer(vault: Self.failing(Self.full))
         for client in [try await server.greetedClient(), try await server.greetedClient()] {
@@ -45,7 +45,7 @@ struct FailureLogTests {
         #expect(failures(server).allSatisfy { $0.caller?.pid == getpid() })
     }
 
-    @Test("also one that was answered at once")
+    @Test("a failure of a synchronous answer is logged")
     func atOnce() async throws {
         let vault = ScriptedVault(changeAtOnce: { () throws(KeychainError) in throw Self.full })
         let server = try TestServer(vault: vault)
@@ -55,7 +55,7 @@ struct FailureLogTests {
         #expect(failures(server).map(\.detail) == ["deleteItems -34 sqlite 13"])
     }
 
-    @Test("and again once the pause is over")
+    @Test("a failure is logged again after the pause")
     func again() async throws {
         let server = try TestServer(vault: Self.failing(Self.full)) { $0.failurePause = .zero }
         let client = try await server.greetedClient()
@@ -65,7 +65,7 @@ struct FailureLogTests {
         }
     }
 
-    @Test("refused requests too, once a program, with how many came since")
+    @Test("refused requests are logged once per program, with the number of later ones")
     func refused() async throws {
         let server = try TestServer { $0.failurePause = .milliseconds(300) }
         let client = try await server.greetedClient()
@@ -75,7 +75,7 @@ struct FailureLogTests {
         )
         func told() -> [AuditEvent] { server.audit.events.filter { $0.kind == .clientRefused } }
         let start = ContinuousClock.now
-        // A pause may end at any of the calls, and whichever follows has nothing to count.
+        // The pause may end at any call, and the call after that has nothing to count.
         try await eventually("a count") {
             for _ in 1...50 {
                 #expect(try await client.call(.copyItems, foreign).status == .missingEntitlement)
@@ -91,7 +91,7 @@ struct FailureLogTests {
     }
 
     @Test(
-        "each kind of failure",
+        "every kind of internal failure is logged",
         arguments: [
             KeychainError(.io), KeychainError(.readOnly), KeychainError(.decode, cause: .damaged),
             KeychainError(.allocate), KeychainError(.internalComponent), KeychainError(.notAvailable),
@@ -106,7 +106,7 @@ struct FailureLogTests {
     }
 
     @Test(
-        "but not what its user or its query is the reason for",
+        "errors caused by the user or the query are not logged",
         arguments: [
             KeychainError(.itemNotFound, cause: .invalidated), KeychainError(.duplicateItem),
             KeychainError(.param), KeychainError(.missingEntitlement), KeychainError(.unimplemented),

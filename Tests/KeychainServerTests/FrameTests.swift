@@ -19,7 +19,7 @@ struct FrameTests {
         return TestClient.frame(RequestHead(id: 2, method: .addItem), item)
     }
 
-    /// Requests that would change or show something.
+    /// Requests that would change or reveal something.
     private static let frames: [[UInt8]] = [
         addItem(),
         TestClient.frame(RequestHead(id: 2, method: .copyItems), CopyItems.passwords()),
@@ -39,7 +39,7 @@ struct FrameTests {
         ),
     ]
 
-    @Test("a frame that is cut anywhere changes nothing", arguments: frames.indices)
+    @Test("a frame truncated at any byte changes nothing", arguments: frames.indices)
     func truncated(index: Int) async throws {
         let server = try TestServer()
         let frame = Self.frames[index]
@@ -53,7 +53,7 @@ struct FrameTests {
         #expect(await server.vault.calls.isEmpty)
     }
 
-    @Test("a frame that does not go on ends the connection", arguments: [1, 4, 5, 40])
+    @Test("an unfinished frame ends the connection", arguments: [1, 4, 5, 40])
     func stalled(length: Int) async throws {
         let server = try TestServer { $0.frameDeadline = .milliseconds(50) }
         let client = try await server.greetedClient()
@@ -63,7 +63,7 @@ struct FrameTests {
         #expect(server.audit.events.contains { $0.detail == "frame deadline" })
     }
 
-    @Test("a frame that comes byte by byte has no more time than another")
+    @Test("a frame sent byte by byte gets no more time than another")
     func dripping() async throws {
         let server = try TestServer { $0.frameDeadline = .milliseconds(100) }
         let client = try await server.greetedClient()
@@ -79,7 +79,7 @@ struct FrameTests {
     }
 
     @Test(
-        "lengths that are not allowed are refused by the header alone",
+        "invalid lengths are refused on the header alone",
         arguments: [0, (1 << 20) + 1, 1 << 31 - 1, 1 << 32 - 1]
     )
     func lengths(length: Int) async throws {
@@ -89,7 +89,7 @@ struct FrameTests {
         #expect(try await client.isClosed())
     }
 
-    /// Messages that a careless reader would build a house for.
+    /// Messages for which a careless decoder would allocate too much memory.
     enum Bomb: String, CaseIterable, Sendable {
         case deepNesting, hugeArray, hugeMap, indefiniteLength, duplicateKeys, invalidText, trailingOctets
         case otherVersion, longInteger, strayBreak
@@ -110,7 +110,7 @@ struct FrameTests {
         }
     }
 
-    @Test("structure bombs end their connection and no other", arguments: Bomb.allCases)
+    @Test("structure bombs end only their own connection", arguments: Bomb.allCases)
     func structureBomb(bomb: Bomb) async throws {
         let server = try TestServer()
         let bystander = try await server.greetedClient()
@@ -121,7 +121,7 @@ struct FrameTests {
         #expect(reply.status == .success)
     }
 
-    @Test("a malformed body is answered with errSecParam before the end")
+    @Test("a malformed body is answered with errSecParam, and the connection ends")
     func malformedBody() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -133,7 +133,7 @@ struct FrameTests {
         #expect(try await client.isClosed())
     }
 
-    @Test("a method of a newer client is answered, and the connection goes on")
+    @Test("an unknown method is answered with an error, and the connection remains open")
     func unknownMethod() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -144,7 +144,7 @@ struct FrameTests {
         #expect(try await client.reply().status == .success)
     }
 
-    @Test("an item class that does not exist is answered, and the connection goes on")
+    @Test("an unknown item class is answered with an error, and the connection remains open")
     func unknownClass() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -159,7 +159,7 @@ struct FrameTests {
         #expect(try await client.reply().status == .noSuchClass)
     }
 
-    @Test("random bytes end their connection and no other")
+    @Test("random bytes end only their own connection")
     func randomFrames() async throws {
         let server = try TestServer()
         let bystander = try await server.greetedClient()
@@ -174,7 +174,7 @@ struct FrameTests {
         #expect(try await bystander.call(.status, EmptyBody()).status == .success)
     }
 
-    @Test("large frames of many connections are served one after the other")
+    @Test("large frames of many connections are processed one after the other")
     func largeFrames() async throws {
         let server = try TestServer { $0.lockedOctets = 4 << 20 }
         try await withThrowingTaskGroup { group in

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @Suite("Handshake")
 struct HandshakeTests {
-    @Test("the daemon speaks first, and a hello with its nonce opens the connection")
+    @Test("the daemon greets first, and a hello with its nonce opens the connection")
     func greeting() async throws {
         let server = try TestServer()
         let client = try server.connect()
@@ -56,7 +56,7 @@ struct HandshakeTests {
         #expect(try await client.isClosed())
     }
 
-    @Test("a recorded session is worth nothing on another connection")
+    @Test("a recorded session cannot be replayed on another connection")
     func replay() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -70,7 +70,7 @@ struct HandshakeTests {
         #expect(await server.vault.calls.count == 1)
     }
 
-    @Test("a recorded session is worth nothing on the same connection")
+    @Test("a recorded session cannot be replayed on the same connection")
     func replayInPlace() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -81,7 +81,7 @@ struct HandshakeTests {
         #expect(await server.vault.calls.count == 1)
     }
 
-    @Test("who cannot be told is not served, and the log says why")
+    @Test("a peer without credentials is refused, and the reason is logged")
     func noPeer() throws {
         let server = try TestServer()
         server.server.serve(open("/dev/null", O_RDWR | O_CLOEXEC))
@@ -90,7 +90,7 @@ struct HandshakeTests {
         #expect(server.server.idleTime != nil)
     }
 
-    @Test("who says nothing is not kept")
+    @Test("a connection without a hello is closed after a deadline")
     func helloDeadline() async throws {
         let server = try TestServer { $0.helloDeadline = .milliseconds(50) }
         let client = try server.connect()
@@ -99,13 +99,13 @@ struct HandshakeTests {
         #expect(server.audit.events.contains { $0.detail == "hello deadline" })
     }
 
-    @Test("who was greeted may stay as long as it likes")
+    @Test("a connection may be idle without limit after the hello")
     func quietClient() async throws {
         let server = try TestServer {
             $0.helloDeadline = .seconds(2)
             $0.frameDeadline = .milliseconds(30)
         }
-        // On a busy machine a hello may come too late.
+        // On a busy machine the hello may be too late.
         let client = try await Deadline.wait(for: "a hello in time") { try? await server.greetedClient() }
         let other = try server.connect()
         #expect(try await other.isClosed())

@@ -17,7 +17,7 @@ struct ItemCallTests {
         }
     }
 
-    /// A vault that demands what an access control says.
+    /// A vault that requires what an access control says.
     private static func guarded(by control: AccessControl?) -> ScriptedVault {
         ScriptedVault { calls throws(KeychainError) in
             guard let control, case .copy(_, _, let authorization, _) = calls.last else {
@@ -40,18 +40,18 @@ struct ItemCallTests {
         )
     }
 
-    @Test("a locked keybag is unlocked once, and the call runs again")
+    @Test("a locked keybag is unlocked once, and the call is repeated")
     func unlockAndRetry() async throws {
         let server = try TestServer(vault: Self.lockedOnce())
         let client = try await server.greetedClient()
         #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .success)
         #expect(server.authenticator.unlockCount == 1)
         guard case .copy(_, _, let authorization, _) = await server.vault.calls.last else { return }
-        // The passcode that unlocked counts for the call.
+        // The passcode that unlocked also counts for the call.
         #expect(authorization.proofs.first?.factors == [.passcode])
     }
 
-    @Test("the enrolled fingers are looked at before an item is bound to them, and for no other")
+    @Test("the enrolled set is observed before an item is bound to it, and for no other item")
     func currentSet() async throws {
         let vault = ScriptedVault { calls throws(KeychainError) in .page([[1]], next: nil) }
         let server = try TestServer(vault: vault)
@@ -79,7 +79,7 @@ struct ItemCallTests {
         #expect(await server.vault.calls.count == count)
     }
 
-    @Test("an item is still whole after the keybag was unlocked for it")
+    @Test("a new item is complete after the keybag was unlocked for it")
     func addAfterUnlock() async throws {
         let server = try TestServer(vault: Self.lockedOnce())
         let client = try await server.greetedClient()
@@ -89,7 +89,7 @@ struct ItemCallTests {
         #expect(attributes == [.account: .string("somebody")])
     }
 
-    @Test("without leave to ask, a locked keybag stays locked")
+    @Test("without permission to prompt, a locked keybag stays locked")
     func notInteractive() async throws {
         let server = try TestServer(vault: ScriptedVault { _ throws(KeychainError) in throw Self.locked })
         let client = try await server.greetedClient()
@@ -103,7 +103,7 @@ struct ItemCallTests {
         #expect(server.authenticator.unlockCount == 0)
     }
 
-    @Test("before set-up there is no keychain, and the answer says what to do")
+    @Test("before set-up the error has a remedy")
     func notSetUp() async throws {
         let authenticator = ScriptedAuthenticator(onUnlock: { () throws(AuthenticationError) in
             throw AuthenticationError(.passcodeNotSet, remedy: .setPasscode)
@@ -125,7 +125,7 @@ struct ItemCallTests {
         #expect(try await client.call(.addItem, item).status == .authFailed)
     }
 
-    @Test("a user who cancels the unlocking cancels the call")
+    @Test("cancelling the unlock prompt cancels the call")
     func cancelledUnlock() async throws {
         let authenticator = ScriptedAuthenticator(onUnlock: { () throws(AuthenticationError) in
             throw AuthenticationError(.userCancel)
@@ -135,7 +135,7 @@ struct ItemCallTests {
         #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .userCanceled)
     }
 
-    @Test("an item that demands its user is released after one prompt")
+    @Test("an item with constraints is released after one prompt")
     func prompted() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
@@ -144,7 +144,9 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 1)
     }
 
-    @Test("an item that went with the former fingers is not there, also where the user's turn finds that")
+    @Test(
+        "an item invalidated by an enrolment change is not found, also if the evaluation detects the change"
+    )
     func changedFingers() async throws {
         let changed = Flag()
         let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in
@@ -156,7 +158,7 @@ struct ItemCallTests {
             guard let control, case .copy(let query, _, _, _) = calls.last else {
                 throw KeychainError(.internalComponent)
             }
-            // An item that any finger opens is still there.
+            // An item with biometryAny still exists.
             guard changed.isRaised, query.limit == .one else { return .needs([control]) }
             throw KeychainError(.itemNotFound, cause: .invalidated)
         }
@@ -172,7 +174,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 3)
     }
 
-    @Test("without a context each call asks; with one, the first success is used again")
+    @Test("without a context each call prompts; with one, the first authentication is reused")
     func contexts() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
@@ -184,7 +186,7 @@ struct ItemCallTests {
         #expect(names.count == 3)
     }
 
-    @Test("a context that was evaluated before asks for nothing more")
+    @Test("an evaluated context needs no further prompt")
     func evaluatedContext() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
@@ -197,7 +199,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 1)
     }
 
-    @Test("a success for one connection is worth nothing on another, whatever number it names")
+    @Test("an authentication on one connection does not count on another, whatever context number it names")
     func foreignContext() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
@@ -210,7 +212,7 @@ struct ItemCallTests {
         #expect(reply.status == .interactionNotAllowed)
     }
 
-    @Test("a success for a weaker item does not open a stricter one")
+    @Test("an authentication for a weaker access control does not open a stricter one")
     func stricter() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.fingers))
         let client = try await server.greetedClient()
@@ -231,7 +233,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 2)
     }
 
-    @Test("a lock makes what was shown before worthless")
+    @Test("a lock invalidates earlier authentications")
     func lockForgets() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
@@ -244,11 +246,11 @@ struct ItemCallTests {
         #expect(reply.status == .interactionNotAllowed)
     }
 
-    @Test("a vault that is never content is asked 20 times at most, and its user no more often")
+    @Test("a call prompts at most 20 times if the vault never accepts")
     func rounds() async throws {
         let controls = Guarded<UInt64>(0)
         let vault = ScriptedVault { _ throws(KeychainError) in
-            // Each round demands another control, so that each asks.
+            // Each round requires another control, so that each one prompts.
             let index = controls.withLock { count in
                 count += 1
                 return count
@@ -257,7 +259,7 @@ struct ItemCallTests {
             let flags: AccessControlFlags = index % 2 == 0 ? .biometryAny : .devicePasscode
             return .needs([try AccessControl(accessibility: accessibility, flags: flags)])
         }
-        // What is shown never covers what is asked for.
+        // The authentication never satisfies the requirement.
         let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in [] }
         let server = try TestServer(authenticator: authenticator, vault: vault)
         let client = try await server.greetedClient()
@@ -265,7 +267,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 20)
     }
 
-    @Test("a vault that wants more than a user can show ends the call")
+    @Test("a call ends if the authentication does not satisfy the vault")
     func nothingToAsk() async throws {
         let presence = try #require(Self.presence)
         let server = try TestServer(vault: ScriptedVault { _ throws(KeychainError) in .needs([presence]) })
@@ -274,7 +276,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 1)
     }
 
-    @Test("one prompt is enough for several items with the same demand")
+    @Test("one prompt suffices for several items with the same access control")
     func sameDemand() async throws {
         let presence = try #require(Self.presence)
         let vault = ScriptedVault { calls throws(KeychainError) in
@@ -286,7 +288,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 1)
     }
 
-    @Test("a new secret survives the prompts that come before it is stored")
+    @Test("a new secret is kept during the prompts before it is stored")
     func update() async throws {
         let presence = try #require(Self.presence)
         let vault = ScriptedVault { calls throws(KeychainError) in
@@ -310,7 +312,7 @@ struct ItemCallTests {
         }
     }
 
-    @Test("deleting asks nobody")
+    @Test("a deletion needs no prompt")
     func delete() async throws {
         let server = try TestServer(vault: ScriptedVault { _ throws(KeychainError) in .count(3) })
         let client = try await server.greetedClient()
@@ -322,7 +324,7 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.isEmpty)
     }
 
-    @Test("an application password belongs to its context and can be taken back")
+    @Test("an application password belongs to one context and can be removed")
     func applicationPassword() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -339,7 +341,7 @@ struct ItemCallTests {
         #expect(passwords == [true, false, false])
     }
 
-    @Test("numbers that stand for contexts of single requests cannot be named by a client")
+    @Test("clients cannot name the context numbers reserved for single requests")
     func reservedNumbers() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()

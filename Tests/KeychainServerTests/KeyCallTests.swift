@@ -4,7 +4,7 @@ import SecretMemory
 import Synchronization
 import Testing
 
-@Suite("Calls about private keys")
+@Suite("Private key calls")
 struct KeyCallTests {
     private static let locked = KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
     private static let point: [UInt8] = [4] + [UInt8](repeating: 9, count: 64)
@@ -17,7 +17,7 @@ struct KeyCallTests {
         }
     }
 
-    /// A vault whose keys demand a finger.
+    /// A vault whose keys require a fingerprint.
     private static func guarded() throws -> ScriptedKeys {
         let control = try AccessControl(
             accessibility: .whenUnlocked,
@@ -51,7 +51,7 @@ struct KeyCallTests {
         )
     }
 
-    @Test("keys are made, read and used for the caller's own group, as items are")
+    @Test("keys are made, read and used for the caller's own group, like items")
     func ownGroup() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -75,7 +75,7 @@ struct KeyCallTests {
         }
     }
 
-    @Test("a locked keybag is unlocked once, and the call runs again", arguments: 0..<3)
+    @Test("a locked keybag is unlocked once, and the call is repeated", arguments: 0..<3)
     func unlockAndRetry(kind: Int) async throws {
         let server = try TestServer(keys: Self.lockedOnce())
         let client = try await server.greetedClient()
@@ -89,11 +89,11 @@ struct KeyCallTests {
         #expect(reply.status == .success)
         #expect(server.authenticator.unlockCount == 1)
         guard case .use(_, _, _, let authorization) = await server.keys.calls.last else { return }
-        // The passcode that unlocked counts for the call.
+        // The passcode that unlocked also counts for the call.
         #expect(authorization.proofs.first?.factors == [.passcode])
     }
 
-    @Test("without leave to ask, a locked keybag stays locked and a guarded key unused")
+    @Test("without permission to prompt, a locked keybag stays locked and a guarded key unused")
     func notInteractive() async throws {
         let locked = ScriptedKeys { _ throws(KeychainError) in throw Self.locked }
         for keys in [locked, try Self.guarded()] {
@@ -108,7 +108,7 @@ struct KeyCallTests {
         }
     }
 
-    @Test("the user is asked for the use that it is")
+    @Test("the user is asked for the particular key use")
     func asked() async throws {
         let server = try TestServer(keys: try Self.guarded())
         let client = try await server.greetedClient()
@@ -118,7 +118,7 @@ struct KeyCallTests {
         ]
         for use in uses {
             let request = UseKey(representation: [1], use: use, context: 4, prompt: PromptFields())
-            // What was shown for another use does not count; for the same one it does.
+            // An authentication for another use does not count; for the same use it does.
             for _ in 0..<2 { #expect(try await client.call(.useKey, request).status == .success) }
         }
         let operations = server.authenticator.evaluations.map { evaluation -> AccessOperation? in
@@ -128,7 +128,7 @@ struct KeyCallTests {
         #expect(operations == [.useKeySign, .useKeyKeyExchange, .useKeyDecrypt])
     }
 
-    @Test("a policy that the app evaluated before is good for every use")
+    @Test("a policy evaluated before is valid for every key use")
     func policy() async throws {
         let server = try TestServer(keys: try Self.guarded())
         let client = try await server.greetedClient()
@@ -138,7 +138,7 @@ struct KeyCallTests {
         #expect(server.authenticator.evaluations.count == 1)
     }
 
-    @Test("a user who cancels ends the call")
+    @Test("a cancelled prompt ends the call")
     func cancelled() async throws {
         let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in
             throw AuthenticationError(.userCancel)
@@ -148,7 +148,7 @@ struct KeyCallTests {
         #expect(try await client.call(.useKey, Self.sign()).status == .userCanceled)
     }
 
-    @Test("a vault that is never content is asked 20 times at most, and its user no more often")
+    @Test("a call prompts at most 20 times if the vault never accepts")
     func rounds() async throws {
         let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in [] }
         let server = try TestServer(authenticator: authenticator, keys: try Self.guarded())
@@ -161,7 +161,7 @@ struct KeyCallTests {
         #expect(locked.authenticator.unlockCount == 20)
     }
 
-    @Test("a context's application password goes to the vault, in that context alone")
+    @Test("a context's application password is passed to the vault in that context only")
     func applicationPassword() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -181,7 +181,7 @@ struct KeyCallTests {
         #expect(passwords == [true, true, false, false])
     }
 
-    @Test("before set-up the answer says what to do")
+    @Test("before set-up the error has a remedy")
     func notSetUp() async throws {
         let missing = KeychainError(.notAvailable, cause: .notSetUp)
         let server = try TestServer(keys: ScriptedKeys { _ throws(KeychainError) in throw missing })
@@ -193,7 +193,7 @@ struct KeyCallTests {
         #expect(try await client.call(.makeKey, Self.makeKey(control)).status == .authFailed)
     }
 
-    @Test("what is no digest is refused, and the connection goes on")
+    @Test("an invalid digest is refused, and the connection remains open")
     func malformed() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -203,7 +203,7 @@ struct KeyCallTests {
         #expect(try await client.call(.useKey, Self.sign()).status == .success)
     }
 
-    @Test("the audit trail tells who did what, and nothing of the key")
+    @Test("the audit log has the caller and the operation, and nothing of the key")
     func audit() async throws {
         let server = try TestServer(keys: try Self.guarded())
         let client = try await server.greetedClient()

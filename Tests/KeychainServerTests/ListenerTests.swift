@@ -4,7 +4,7 @@ import KeychainServer
 import Testing
 import TouchstoneTesting
 
-@Suite("Listening")
+@Suite("The listening socket")
 struct ListenerTests {
     private struct Place {
         private let directory: TemporaryDirectory
@@ -36,7 +36,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("the socket and its directory are this user's alone")
+    @Test("the socket and its directory are accessible only to their user")
     func modes() async throws {
         let place = try Place()
         let listener = try Listener(at: place.layout)
@@ -44,23 +44,23 @@ struct ListenerTests {
         #expect(Self.mode(of: place.layout.socket) & 0o077 == 0)
         #expect(Listener.isAnswering(at: place.layout))
         _ = consume listener
-        // A program that another test is starting holds every descriptor of this process until it executes.
+        // A program that another test is starting holds all descriptors of this process until it executes.
         try await Deadline.wait(for: "the end of whoever answers") {
             Listener.isAnswering(at: place.layout) ? nil : true
         }
     }
 
-    @Test("only one daemon listens, and the next one may once it is gone")
+    @Test("only one daemon listens, and the next one may after it has ended")
     func single() throws {
         let place = try Place()
         let first = try Listener(at: place.layout)
         #expect(code(place.layout) == .alreadyRunning)
         _ = consume first
-        // The socket of the first is still there and in nobody's way.
+        // The first one's socket file still exists and does not matter.
         #expect(code(place.layout) == nil)
     }
 
-    @Test("a directory that others may enter is refused", arguments: [0o777, 0o750, 0o701] as [UInt32])
+    @Test("a directory accessible to others is refused", arguments: [0o777, 0o750, 0o701] as [UInt32])
     func openDirectory(mode: UInt32) throws {
         let place = try Place()
         mkdir(place.layout.runtimeDirectory, 0o700)
@@ -68,7 +68,7 @@ struct ListenerTests {
         #expect(code(place.layout) == .unsafePath)
     }
 
-    @Test("a symbolic link in the directory's place is refused")
+    @Test("a symbolic link in place of the directory is refused")
     func linkedDirectory() throws {
         let place = try Place()
         mkdir(place.path + "/other", 0o700)
@@ -76,7 +76,7 @@ struct ListenerTests {
         #expect(code(place.layout) == .unsafePath)
     }
 
-    @Test("a lock that is a link, a pipe or a second name of a file is refused")
+    @Test("a lock file that is a link, a FIFO or has a second name is refused")
     func strangeLock() throws {
         let place = try Place()
         mkdir(place.layout.runtimeDirectory, 0o700)
@@ -91,14 +91,14 @@ struct ListenerTests {
         #expect(code(place.layout) == .unsafePath)
     }
 
-    @Test("a path that the kernel would cut off is refused")
+    @Test("a path longer than the kernel allows is refused")
     func longPath() throws {
         let long = "/tmp/" + String(repeating: "x", count: 120)
         let layout = Layout(runtimeDirectory: long, dataDirectory: long, configurationFile: long)
         #expect(code(layout) == .pathTooLong)
     }
 
-    @Test("clients connect by the socket's name until the server stops")
+    @Test("clients connect to the socket path until the server stops")
     func serves() async throws {
         let place = try Place()
         let server = try TestServer()
@@ -110,13 +110,13 @@ struct ListenerTests {
         #expect(access(place.layout.socket, F_OK) != 0)
     }
 
-    @Test("a listening socket that fails does not keep the processor busy")
+    @Test("a failing listening socket does not keep the processor busy")
     func failingSocket() async throws {
         let place = try Place()
         let listening = try UnixSocket.listen(at: place.path + "/socket", backlog: 8)
         let server = try TestServer { $0.connectionsPerUser = 0 }
         try server.server.start(try Listener(adopting: listening, layout: place.layout))
-        // A client that is turned away tells which thread accepts.
+        // A refused client reveals the accepting thread.
         let client = try TestClient(try UnixSocket.connect(to: place.path + "/socket"))
         #expect(try await client.isClosed())
         let clock = try #require(server.audit.clockOfThread)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Long results")
 struct PagingTests {
-    /// A vault with as many pages as are asked for, each of one item.
+    /// A vault with any number of pages of one item each.
     private static func pages(_ count: Int, octets: Int = 1) -> ScriptedVault {
         ScriptedVault { calls throws(KeychainError) in
             guard case .copy(_, _, _, let cursor) = calls.last else { throw KeychainError(.param) }
@@ -16,7 +16,7 @@ struct PagingTests {
         }
     }
 
-    @Test("pages come in order, and all but the last say that more follows")
+    @Test("pages arrive in order, and all but the last announce more")
     func order() async throws {
         let server = try TestServer(vault: Self.pages(20))
         let client = try await server.greetedClient()
@@ -28,7 +28,7 @@ struct PagingTests {
         }
     }
 
-    @Test("a cancelled look-up makes no more pages")
+    @Test("a cancelled look-up ends its pages")
     func cancel() async throws {
         let server = try TestServer(vault: Self.pages(.max, octets: 1000))
         let client = try await server.greetedClient()
@@ -40,7 +40,7 @@ struct PagingTests {
         #expect(last.error?.authentication == AuthenticationError(.appCancel))
     }
 
-    @Test("a client that hangs up stops the pages")
+    @Test("a disconnecting client ends its pages")
     func hangUp() async throws {
         let server = try TestServer(vault: Self.pages(.max, octets: 1000))
         let client = try await server.greetedClient()
@@ -50,7 +50,7 @@ struct PagingTests {
         try await eventually("end of the connection") { server.server.idleTime != nil }
     }
 
-    @Test("a client that does not read is dropped, and others are served meanwhile")
+    @Test("a client that does not read is disconnected, while others are served")
     func stalledReader() async throws {
         let server = try TestServer(vault: Self.pages(.max, octets: 100_000)) {
             $0.replyDeadline = .milliseconds(200)

@@ -10,7 +10,7 @@ struct RequestNumberTests {
     }
 
     @Test(
-        "a number that was used before, or a smaller one, ends the connection",
+        "a repeated or smaller request number ends the connection",
         arguments: [1, 2, 5] as [UInt64]
     )
     func repeated(id: UInt64) async throws {
@@ -23,7 +23,7 @@ struct RequestNumberTests {
         #expect(await server.vault.calls.count == 1)
     }
 
-    @Test("the greeting's number cannot be asked with")
+    @Test("the greeting's number cannot be used for a request")
     func zero() async throws {
         let server = try TestServer()
         let client = try server.connect()
@@ -34,7 +34,7 @@ struct RequestNumberTests {
         #expect(try await client.isClosed())
     }
 
-    @Test("each of many pipelined requests is answered once, with its own result")
+    @Test("each of many pipelined requests is answered once with its own result")
     func pipelined() async throws {
         let vault = ScriptedVault { calls throws(KeychainError) in
             guard case .copy(let query, _, _, _) = calls.last,
@@ -65,7 +65,7 @@ struct RequestNumberTests {
         #expect(answered == Set(2...(count + 1)))
     }
 
-    @Test("replies come out of order when one request waits for its user")
+    @Test("replies come out of order while one request waits for a prompt")
     func outOfOrder() async throws {
         let gate = Flag()
         let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in
@@ -83,7 +83,7 @@ struct RequestNumberTests {
         #expect(try await client.reply().head.id == slow)
     }
 
-    @Test("cancelling a request that is not there is answered and does nothing")
+    @Test("cancelling an unknown request succeeds and has no effect")
     func cancelUnknown() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()

@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// What a vault of keys was asked.
+/// A call of the key vault.
 enum KeyCall: Sendable {
     case make(AccessControl, group: AccessGroup, hasPassword: Bool)
     case read([UInt8], groups: [AccessGroup])
@@ -9,14 +9,14 @@ enum KeyCall: Sendable {
     case attest([UInt8], [UInt8], groups: [AccessGroup], ItemAuthorization)
 }
 
-/// What a scripted vault of keys answers.
+/// An answer of the scripted key vault.
 enum KeyAnswer: Sendable {
     /// The key, or the result of its use.
     case done
     case needs(AccessControl)
 }
 
-/// A vault of keys whose answers are a closure, asked with all calls so far, the present one last.
+/// A key vault whose answers come from a closure, called with all calls so far, the current one last.
 actor ScriptedKeys: KeyVault {
     typealias Script = @Sendable ([KeyCall]) async throws(KeychainError) -> KeyAnswer
 

@@ -3,7 +3,7 @@ import Glibc
 @_spi(AuthenticationEngine) import KeychainModel
 import SecretMemory
 
-/// An authenticator whose person is a closure.
+/// An authenticator whose user is a closure.
 final class ScriptedAuthenticator: Authenticator {
     typealias Person = @Sendable (Evaluation) async throws(AuthenticationError) -> Set<AuthenticationFactor>
 
@@ -21,13 +21,13 @@ final class ScriptedAuthenticator: Authenticator {
         self.onUnlock = onUnlock
     }
 
-    /// What was asked so far.
+    /// The evaluations so far.
     var evaluations: [Evaluation] { asked.withLock { $0 } }
-    /// How often the enrolled fingers were looked at, to bind something to them.
+    /// The number of times the enrolled set was observed in order to bind something to it.
     var observationCount: Int { observations.withLock { $0.count } }
-    /// Sets what looking at the enrolled fingers comes to.
+    /// Sets the result of observing the enrolled set.
     func observes(_ result: Result<Void, KeychainError>) { observations.withLock { $0.result = result } }
-    /// How often the keybag was to be unlocked.
+    /// The number of unlock requests.
     var unlockCount: Int { unlocks.withLock { $0 } }
 
     func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
@@ -96,7 +96,7 @@ final class ScriptedAuthenticator: Authenticator {
     }
 }
 
-/// A keybag that is where the test says.
+/// A keybag that is always unlocked.
 struct ScriptedKeybag: KeybagKeeper {
     func state() async -> KeybagState { .unlocked }
     func assurance() async -> AssuranceReport { AssuranceReport(.test, reasons: ["scripted"]) }
@@ -128,7 +128,7 @@ struct ScriptedKeybag: KeybagKeeper {
     }
 }
 
-/// What a vault was asked, as far as a test can look at it.
+/// A call of the vault, as far as tests examine it.
 enum VaultCall: Sendable {
     case add(ItemAttributes, group: AccessGroup, data: [UInt8]?)
     case copy(ItemQuery, groups: [AccessGroup], ItemAuthorization, ItemCursor?)
@@ -136,14 +136,14 @@ enum VaultCall: Sendable {
     case delete(ItemQuery, groups: [AccessGroup])
 }
 
-/// What a scripted vault answers; a page is the data of its items.
+/// An answer of the scripted vault; a page has the data of its items.
 enum VaultAnswer: Sendable {
     case page([[UInt8]], next: ItemCursor?)
     case count(Int)
     case needs([AccessControl])
 }
 
-/// A vault whose answers are a closure, asked with all calls so far, the present one last.
+/// A vault whose answers come from a closure, called with all calls so far, the current one last.
 actor ScriptedVault: ItemVault {
     typealias Script = @Sendable ([VaultCall]) async throws(KeychainError) -> VaultAnswer
 
@@ -157,7 +157,7 @@ actor ScriptedVault: ItemVault {
     private let changeAtOnce: @Sendable () throws(KeychainError) -> Int?
     private(set) var calls: [VaultCall] = []
 
-    /// Answers nothing at once, unless it is told how.
+    /// Declines synchronous calls unless given closures for them.
     init(
         _ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) },
         atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil },
@@ -272,12 +272,12 @@ actor ScriptedVault: ItemVault {
     }
 }
 
-/// Keeps the events.
+/// Records the audit events.
 final class ScriptedAudit: AuditLog {
     private let kept = Guarded<[AuditEvent]>([])
     private let threadClock = Guarded<clockid_t?>(nil)
     var events: [AuditEvent] { kept.withLock { $0 } }
-    /// The clock of the processor time that the thread of the last event takes.
+    /// The CPU-time clock of the thread that recorded the last event.
     var clockOfThread: clockid_t? { threadClock.withLock { $0 } }
 
     func record(_ event: AuditEvent) {
@@ -287,7 +287,7 @@ final class ScriptedAudit: AuditLog {
     }
 }
 
-/// Says once that something happened.
+/// A flag that can be raised once.
 final class Flag: Sendable {
     private let state = Guarded(false)
     var isRaised: Bool { state.withLock { $0 } }

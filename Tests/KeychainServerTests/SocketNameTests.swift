@@ -4,14 +4,14 @@ import KeychainServer
 import Testing
 import TouchstoneTesting
 
-@Suite("The socket's name")
+@Suite("The socket's path")
 struct SocketNameTests {
     private func losses(_ server: TestServer) -> [AuditEvent] {
         server.audit.events.filter { $0.kind == .tamperDetected }
     }
 
     @Test(
-        "moved away, removed or exchanged while the daemon runs, it is told once; other files are nobody's business",
+        "a moved, removed or replaced socket is audited once, and other files are ignored",
         arguments: ["moved", "removed", "exchanged"]
     )
     func lost(how: String) async throws {
@@ -37,12 +37,12 @@ struct SocketNameTests {
             #expect(rename(other, layout.socket) == 0)
         }
         try await Deadline.wait(for: "the event") { losses(server).isEmpty ? nil : true }
-        // Still lost: nothing new to tell.
+        // Still lost: no further event.
         close(open(layout.runtimeDirectory + "/more", O_CREAT | O_WRONLY, 0o600))
         try await Task.sleep(for: .milliseconds(200))
         #expect(losses(server).count == 1)
         if how == "moved" {
-            // Back where it belongs, and lost again: as often as it takes for the server to look in between.
+            // Restored and lost again, repeatedly until the server notices it in between.
             try await Deadline.wait(for: "the second event") {
                 guard rename(other, layout.socket) == 0, Listener.isAnswering(at: layout) else {
                     throw TestFailure.system(errno)
@@ -56,7 +56,7 @@ struct SocketNameTests {
         await server.server.stop()
     }
 
-    @Test("the daemon's own end is no loss")
+    @Test("the daemon's own removal of the socket is not audited")
     func end() async throws {
         let directory = try TemporaryDirectory()
         let layout = Layout(

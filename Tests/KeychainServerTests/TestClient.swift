@@ -15,12 +15,12 @@ struct TestReply: Sendable {
     var status: Status { head.status }
 }
 
-/// The client's end of a connection, byte by byte.
+/// The client's end of a connection, with access to its bytes.
 actor TestClient {
     private let socket: CInt
     private var receiver = FrameReceiver()
     private(set) var lastID: UInt64 = 0
-    /// Everything that was sent.
+    /// All bytes sent so far.
     private(set) var sent: [UInt8] = []
 
     init(_ socket: CInt) throws {
@@ -47,14 +47,14 @@ actor TestClient {
         }
     }
 
-    /// Sends a request and waits for the next reply, whatever it answers.
+    /// Sends a request and returns the next reply, whichever request it answers.
     func call<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> TestReply
     {
         try await request(method, body)
         return try await reply()
     }
 
-    /// Sends a request; its number is one more than that of the last.
+    /// Sends a request with the next number.
     @discardableResult
     func request<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> UInt64
     {
@@ -89,14 +89,14 @@ actor TestClient {
         }
     }
 
-    /// Sends one byte and, with it, so many descriptors.
+    /// Sends one byte together with `count` descriptors.
     func write(_ octet: UInt8, descriptors count: Int) async throws {
         // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow.
         var control = [UInt64](repeating: 0, count: 2 + (count + 1) / 2)
         control[0] = UInt64(16 + 4 * count)
         control[1] = 1 | 1 << 32
         while !send(octet, control: control) {
-            // The kernel has a limit for descriptors that are under way, too.
+            // The kernel also limits the number of descriptors in flight.
             guard errno == EAGAIN || errno == ETOOMANYREFS else { throw TestFailure.closed }
             try await Task.sleep(for: .milliseconds(1))
         }
@@ -135,7 +135,7 @@ actor TestClient {
         }
     }
 
-    /// Whether the server closes the connection; replies before that are skipped.
+    /// Whether the server closes the connection; skips replies before that.
     func isClosed() async throws -> Bool {
         do {
             while true { _ = try await nextMessage() }
@@ -171,7 +171,7 @@ actor TestClient {
         }
     }
 
-    /// Hangs up.
+    /// Disconnects.
     func hangUp() { _ = shutdown(socket, CInt(SHUT_RDWR)) }
 }
 
@@ -198,7 +198,7 @@ extension CopyItems {
 }
 
 extension EvaluatePolicy {
-    /// An evaluation for a reason.
+    /// An evaluation with a reason.
     static func policy(_ number: Int64, context: UInt64 = 1, reuse: Double = 0, reason: String = "to test")
         -> Self
     {

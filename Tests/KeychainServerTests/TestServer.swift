@@ -5,7 +5,7 @@ import KeychainServer
 import SecretMemory
 import TouchstoneTesting
 
-/// A server over scripted parts, and clients on sockets of their own.
+/// A server with scripted parts, and clients on socket pairs.
 final class TestServer: Sendable {
     let server: KeychainServer
     let authenticator: ScriptedAuthenticator
@@ -26,7 +26,7 @@ final class TestServer: Sendable {
         adjust: (inout TestLimits) -> Void = { _ in }
     ) throws {
         var limits = TestLimits()
-        // Nobody is cut off because the machine is busy, unless a test is about that.
+        // No deadline that a busy machine could exceed, unless a test sets one.
         limits.helloDeadline = Deadline.patience
         limits.frameDeadline = Deadline.patience
         limits.replyDeadline = Deadline.patience
@@ -58,7 +58,7 @@ final class TestServer: Sendable {
         )
     }
 
-    /// A client that has not said hello.
+    /// A client that has not sent its hello.
     func connect() throws -> TestClient {
         var pair: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0
@@ -77,7 +77,7 @@ final class TestServer: Sendable {
     }
 }
 
-/// The limits of a server and of its desk, by their names.
+/// The limits of a server and of its desk, accessible by name.
 @dynamicMemberLookup
 struct TestLimits {
     var door = RequestLimits()
@@ -100,7 +100,7 @@ enum TestFailure: Error {
     case closed
 }
 
-/// Waits for what another thread or process does.
+/// Waits for an effect of another thread or process.
 func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
     try await Deadline.wait(for: what) { try await condition() ? true : nil }
 }

@@ -7,7 +7,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-/// A namer that asks another process, as the broker's does.
+/// A namer that waits for another process, as the broker's does.
 private final class WaitingNamer: ProgramNamer {
     private struct State {
         var looks = 0
@@ -17,7 +17,7 @@ private final class WaitingNamer: ProgramNamer {
     private let state: Guarded<State>
     private let name: String?
 
-    /// Finds this name, where it is held only once it is released.
+    /// Always finds this name; if held, only after its release.
     init(_ name: String?, isHeld: Bool = false) {
         self.name = name
         state = Guarded(State(isHeld: isHeld))
@@ -30,13 +30,13 @@ private final class WaitingNamer: ProgramNamer {
 
     func look(at process: ClientProcess) -> ProgramLook {
         state.withLock { $0.looks += 1 }
-        // On the client's own thread, as the daemon has it.
+        // On the client's own thread, as in the daemon.
         while state.withLock({ $0.isHeld }) { usleep(1000) }
         return ProgramLook(processStart: 7, program: name.map { RunningProgram(path: $0, isStill: { true }) })
     }
 }
 
-/// A namer whose other process is away, until it is back.
+/// A namer whose other process is unavailable until `isBack`.
 private final class AbsentNamer: ProgramNamer {
     let isBack = Guarded(false)
     var waits: Bool { true }
@@ -52,7 +52,7 @@ private final class AbsentNamer: ProgramNamer {
     }
 }
 
-@Suite("Naming that waits for another process")
+@Suite("A namer that waits for another process")
 struct WaitingNamerTests {
     private func groups(_ server: TestServer) async -> [[String]] {
         await server.vault.calls.compactMap {
@@ -61,7 +61,7 @@ struct WaitingNamerTests {
         }
     }
 
-    @Test("is done once a connection: no request costs a question")
+    @Test("a client is named once per connection, not per request")
     func once() async throws {
         let namer = WaitingNamer("/usr/bin/named")
         let server = try TestServer(namer: namer)
@@ -74,13 +74,13 @@ struct WaitingNamerTests {
         #expect(namer.count == 2)
     }
 
-    @Test("holds nobody else up, and who cannot be named is served as an unknown program")
+    @Test("a slow namer does not delay other clients, and an unnamed client is an unknown program")
     func slow() async throws {
         let namer = WaitingNamer(nil, isHeld: true)
         defer { namer.release() }
         let server = try TestServer(namer: namer)
         let clients = try (1...8).map { _ in try server.connect() }
-        // All at once: none of them has its answer yet.
+        // All at the same time: none has its answer yet.
         try await Deadline.wait(for: "eight looks") { namer.count == 8 ? true : nil }
         namer.release()
         for client in clients { try await client.hello() }
@@ -89,7 +89,7 @@ struct WaitingNamerTests {
         #expect(namer.count == 8)
     }
 
-    @Test("where nobody can look, what takes a name is refused with the cause, and what takes none is served")
+    @Test("without a namer, requests that need a name are refused with the cause, and others are served")
     func untold() async throws {
         let namer = AbsentNamer()
         let server = try TestServer(namer: namer)
@@ -112,7 +112,7 @@ struct WaitingNamerTests {
             #expect(reply.error?.status == .notAvailable && reply.error?.remedy == .check)
             #expect(reply.error?.cause == DriverCause(.brokerAway, detail: "test"))
         }
-        // Not one question reached the items, and the log has each kind of them, with the cause.
+        // No request reached the items, and each kind of request is logged with the cause.
         #expect(await server.vault.calls.isEmpty)
         let told = server.audit.events.filter { $0.kind == .requestFailed }.map(\.detail)
         #expect(told.count == 4 && told.allSatisfy { $0.contains("broker away: test") }, "\(told)")
@@ -120,12 +120,12 @@ struct WaitingNamerTests {
         #expect(try await client.call(.canEvaluatePolicy, CanEvaluatePolicy(policy: 1)).status == .success)
     }
 
-    @Test("who came while nobody could look gets no name later on that connection; who connects then does")
+    @Test("a client that connected without a namer stays unnamed on that connection; later ones are named")
     func late() async throws {
         let namer = AbsentNamer()
         let server = try TestServer(namer: namer)
         let client = try await server.greetedClient()
-        // Sent before and after somebody can look again.
+        // Sent before and after the namer is back.
         let first = try await client.call(.copyItems, CopyItems.passwords())
         namer.isBack.withLock { $0 = true }
         let second = try await client.call(.copyItems, CopyItems.passwords())
@@ -137,7 +137,7 @@ struct WaitingNamerTests {
     }
 
     @Test(
-        "the command that came with a daemon is known by the daemon's place",
+        "the daemon's own command is determined by the daemon's path",
         arguments: [
             ("/usr/libexec/touchstone/touchstoned", "/usr/bin/touchstone"),
             ("/usr/local/libexec/touchstone/touchstoned", "/usr/local/bin/touchstone"),
@@ -148,7 +148,7 @@ struct WaitingNamerTests {
         let isPackaged = daemon.contains("libexec")
         for (program, own) in [
             (command, isPackaged ? ["touchstone", command] : ["touchstone"]),
-            // A file of that name anywhere else is a program like any other.
+            // A file of that name anywhere else is an ordinary program.
             ("/usr/libexec/touchstone/touchstone", ["/usr/libexec/touchstone/touchstone"]),
             ("/home/alice/touchstone", ["/home/alice/touchstone"]),
         ] {

@@ -5,9 +5,9 @@ import KeychainServer
 import Testing
 import TouchstoneTesting
 
-@Suite("Changes that the daemon tells by itself", .timeLimit(.minutes(5)))
+@Suite("Watching changes", .timeLimit(.minutes(5)))
 struct WatchTests {
-    /// What a reply tells.
+    /// The content of a change reply.
     private func changes(_ reply: TestReply) throws -> (isIncomplete: Bool, kinds: [UInt64]) {
         guard case .array(let fields)? = reply.body, fields.count == 2,
             case .bool(let isIncomplete) = fields[0], case .array(let list) = fields[1]
@@ -19,7 +19,7 @@ struct WatchTests {
         return (isIncomplete, kinds)
     }
 
-    /// Starts to watch, and reads the first reply.
+    /// Starts to watch and reads the first reply.
     private func watch(_ client: TestClient) async throws -> UInt64 {
         let id = try await client.request(.watch, EmptyBody())
         let first = try await client.reply()
@@ -28,14 +28,14 @@ struct WatchTests {
         return id
     }
 
-    @Test("come in order to all who watch, from the first reply on; the end is a reply without more")
+    @Test("changes arrive in order at all watchers, and the end is a reply without more")
     func order() async throws {
         let server = try TestServer()
         let (one, other) = (try await server.greetedClient(), try await server.greetedClient())
         let id = try await watch(one)
         _ = try await watch(other)
         for kind in KeychainChange.Kind.allCases {
-            // One after the other: those that come together are told together.
+            // One after the other, because simultaneous changes share a reply.
             server.watchers.tell(kind)
             #expect(try changes(await one.reply()) == (false, [UInt64(kind.rawValue)]))
         }
@@ -47,13 +47,13 @@ struct WatchTests {
         let cancel = try await one.request(.cancel, CancelRequest(id: id))
         let ends = [try await one.reply(), try await one.reply()]
         #expect(Set(ends.map(\.head.id)) == [id, cancel] && ends.allSatisfy { !$0.head.more })
-        // It can watch again, and hears nothing of before.
+        // The client can watch again, and gets no earlier changes.
         server.watchers.tell(.locked)
         _ = try await watch(one)
         await server.server.stop()
     }
 
-    @Test("are told once for each connection: a second request is refused, and the first goes on")
+    @Test("a connection watches once: a second request is refused, and the first continues")
     func once() async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -66,7 +66,7 @@ struct WatchTests {
         await server.server.stop()
     }
 
-    @Test("wait for nobody: a client that does not read is told once that it missed some")
+    @Test("a client that does not read delays nobody, and is told once that it missed changes")
     func slow() async throws {
         let server = try TestServer()
         let slow = try await server.greetedClient()
@@ -75,10 +75,10 @@ struct WatchTests {
         let flood = 200_000
         for round in 0..<flood {
             server.watchers.tell(.locked)
-            // So that the connection's own thread sends some of them until the socket is full.
+            // Lets the connection's own thread send some changes until the socket is full.
             if round % 1000 == 0 { #expect(try await other.call(.status, EmptyBody()).status == .success) }
         }
-        // Whatever was sent is in the socket; of the rest there is one mark, and nothing else in front of the next change.
+        // Whatever was sent is in the socket; the rest is one marker that precedes the next change.
         var told = 0
         var isIncomplete = false
         while !isIncomplete {
@@ -92,7 +92,7 @@ struct WatchTests {
         await server.server.stop()
     }
 
-    @Test("are forgotten with the connection")
+    @Test("a watcher is removed with its connection")
     func gone() async throws {
         let server = try TestServer()
         do {
@@ -106,7 +106,7 @@ struct WatchTests {
         await server.server.stop()
     }
 
-    @Test("say nothing of another program: of its items, prompts and refusals there is no change at all")
+    @Test("changes reveal nothing of other programs' items, prompts and refusals")
     func others() async throws {
         let caller = Caller(
             uid: 1,
@@ -118,7 +118,7 @@ struct WatchTests {
         let server = try TestServer()
         let client = try await server.greetedClient()
         _ = try await watch(client)
-        /// What an event is told as; the passcode's change is the mark behind it.
+        /// The changes reported for an event; the following passcode change marks their end.
         func told(_ kind: AuditEvent.Kind, _ factors: Set<AuthenticationFactor> = []) async throws
             -> [KeychainChange.Kind]
         {
@@ -134,7 +134,7 @@ struct WatchTests {
             }
             return kinds.dropLast()
         }
-        // A lockout may be older than the daemon; the passcode ends it, a finger does not.
+        // A lockout may be older than the daemon; the passcode ends it, a fingerprint does not.
         #expect(try await told(.authenticationSucceeded, [.biometry]) == [])
         #expect(try await told(.authenticationSucceeded, [.passcode]) == [.lockoutEnd])
         #expect(try await told(.authenticationSucceeded, [.passcode]) == [])

@@ -10,7 +10,9 @@ struct AccessControlFlagsTests {
         .applicationPassword,
     ]
 
-    @Test("accepts each of the 512 combinations exactly when Apple's rules do")
+    @Test(
+        "of the 512 flag combinations exactly those that Apple's rules allow are accepted"
+    )
     func combinations() {
         for bits in 0..<512 {
             let chosen = Self.flags.indices.filter { bits >> $0 & 1 == 1 }
@@ -35,7 +37,7 @@ struct AccessControlFlagsTests {
         }
     }
 
-    @Test("refuses an unknown protection and unknown flags")
+    @Test("an unknown protection class and unknown flags are refused")
     func unknown() throws {
         for protection in ["zz" as Any, 7, NSNull(), Data()] {
             var error: Unmanaged<CFError>?
@@ -48,7 +50,7 @@ struct AccessControlFlagsTests {
         #expect(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, unknown, nil) == nil)
     }
 
-    @Test("makes objects that compare, describe and identify themselves")
+    @Test("access control objects have equality, a hash, a description and a type ID")
     func object() throws {
         let make = { (flags: SecAccessControlCreateFlags) in
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, flags, nil)
@@ -65,7 +67,7 @@ struct AccessControlFlagsTests {
         #expect(one.description == "<SecAccessControlRef: whenUnlocked, biometryAny or devicePasscode>")
     }
 
-    @Test("has Apple's bits")
+    @Test("the flags have Apple's raw values")
     func bits() {
         #expect(Self.flags.map(\.rawValue) == [1, 2, 8, 16, 32, 1 << 14, 1 << 15, 1 << 30, 1 << 31])
         #expect(SecAccessControlCreateFlags.touchIDAny == .biometryAny)

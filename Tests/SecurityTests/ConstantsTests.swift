@@ -2,27 +2,27 @@ import Foundation
 import Security
 import Testing
 
-@Suite("The constants")
+@Suite("Constants")
 struct ConstantsTests {
-    @Test("have the string values of Apple's SecItemConstants.c", arguments: strings)
+    @Test("constants have the string values of Apple's SecItemConstants.c", arguments: strings)
     func stringValue(constant: Constant<String>) {
         #expect(constant.actual == constant.expected, "\(constant.name)")
     }
 
-    @Test("have the numbers of Apple's SecBase.h, and each has a text", arguments: numbers)
+    @Test("status codes have the numbers of Apple's SecBase.h, and each has a message", arguments: numbers)
     func number(constant: Constant<OSStatus>) throws {
         #expect(constant.actual == constant.expected, "\(constant.name)")
         let text = try #require(SecCopyErrorMessageString(constant.actual, nil) as String?)
         #expect(!text.isEmpty && !text.hasPrefix("OSStatus"), "\(constant.name)")
     }
 
-    @Test("have no text for a number that nobody knows")
+    @Test("an unknown status code has a generic message")
     func unknownNumber() {
         #expect(SecCopyErrorMessageString(-1, nil) as String? == "OSStatus -1")
     }
 }
 
-/// A constant, and what it must be.
+/// A constant, and its expected value.
 struct Constant<Value: Equatable & Sendable>: Sendable, CustomTestStringConvertible {
     let name: String
     let actual: Value

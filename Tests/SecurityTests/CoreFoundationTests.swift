@@ -1,9 +1,9 @@
 import Security
 import Testing
 
-@Suite("Core Foundation's names")
+@Suite("Core Foundation functions")
 struct CoreFoundationTests {
-    @Test("tell the types of objects and of the values that stand for them")
+    @Test("CFGetTypeID knows objects and bridged values")
     func typeIDs() {
         #expect(CFGetTypeID("x" as CFString) == CFStringGetTypeID())
         #expect(CFGetTypeID("x") == CFStringGetTypeID())
@@ -21,7 +21,7 @@ struct CoreFoundationTests {
         #expect(CFGetTypeID(nil) == 0)
     }
 
-    @Test("compare objects and values")
+    @Test("CFEqual and CFHash compare objects and values")
     func equality() {
         #expect(CFEqual("a" as CFString, "a"))
         #expect(!CFEqual("a", "b"))
@@ -31,7 +31,7 @@ struct CoreFoundationTests {
         #expect(CFCopyDescription("a") as String? == "a")
     }
 
-    @Test("build a dictionary by pointers")
+    @Test("a dictionary can be built with pointers")
     func pointers() {
         let query = CFDictionaryCreateMutable(
             kCFAllocatorDefault,
@@ -56,7 +56,7 @@ struct CoreFoundationTests {
         #expect(query?[kSecAttrAccount] as? String == "ada")
     }
 
-    @Test("lend the objects of a dictionary and of an array by their addresses")
+    @Test("CFDictionaryGetValue and CFArrayGetValueAtIndex return borrowed object addresses")
     func lentObjects() throws {
         let object = NSObject()
         let query = ["acct": "ada", "data": Data([7]), "object": object] as CFDictionary
@@ -81,7 +81,7 @@ struct CoreFoundationTests {
         )
     }
 
-    @Test("take an error apart")
+    @Test("CFError functions return an error's parts")
     func errors() throws {
         let error = try #require(
             CFErrorCreate(
@@ -97,7 +97,7 @@ struct CoreFoundationTests {
         #expect(CFErrorCopyUserInfo(error)[NSLocalizedDescriptionKey] as? String == "wrong")
     }
 
-    @Test("lend bytes")
+    @Test("CFData functions return bytes and lengths")
     func octets() {
         let data = CFDataCreate(nil, [1, 2, 3], 3)
         #expect(CFDataGetLength(data) == 3)
@@ -105,7 +105,7 @@ struct CoreFoundationTests {
         #expect(CFArrayGetCount([1, 2] as CFArray) == 2)
     }
 
-    @Test("fill the gaps of Foundation")
+    @Test("missing Foundation functions are provided")
     func gaps() throws {
         let query = NSMutableDictionary()
         query.setValue("ada", forKey: kSecAttrAccount as String)
@@ -117,7 +117,7 @@ struct CoreFoundationTests {
         #expect(noErr == errSecSuccess)
     }
 
-    @Test("make passwords that differ and hold every kind of character")
+    @Test("shared web credential passwords differ and contain every kind of character")
     func passwords() throws {
         let passwords = (0..<50).compactMap { _ in SecCreateSharedWebCredentialPassword() as String? }
         #expect(Set(passwords).count == 50)
@@ -128,7 +128,7 @@ struct CoreFoundationTests {
         }
     }
 
-    @Test("fill memory with random bytes")
+    @Test("SecRandomCopyBytes fills memory with random bytes")
     func random() {
         var octets = [UInt8](repeating: 0, count: 64)
         #expect(SecRandomCopyBytes(kSecRandomDefault, octets.count, &octets) == errSecSuccess)

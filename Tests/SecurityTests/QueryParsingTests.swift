@@ -3,7 +3,7 @@ import KeychainModel
 import Security
 import Testing
 
-@Suite("A query dictionary")
+@Suite("Query dictionaries")
 struct QueryParsingTests {
     static var password: [String: Any] {
         [
@@ -39,7 +39,7 @@ struct QueryParsingTests {
         (password as [AnyHashable: Any]).merging(more) { $1 }
     }
 
-    @Test("asks for one item by equality of attributes unless told otherwise")
+    @Test("a query returns one item that equals the given attributes, unless it says otherwise")
     func defaults() throws {
         let query = try Self.parse(Self.password)
         #expect(query.itemClass == .genericPassword)
@@ -50,7 +50,10 @@ struct QueryParsingTests {
         #expect(query.authenticationUI == .allow)
     }
 
-    @Test("needs a class", arguments: [QueryOperation.add, .copyMatching, .update, .delete])
+    @Test(
+        "a query without a class is errSecParam",
+        arguments: [QueryOperation.add, .copyMatching, .update, .delete]
+    )
     func missingClass(operation: QueryOperation) {
         #expect(Self.status([:], operation) == .param)
         #expect(Self.status([kSecAttrAccount: "ada"], operation) == .param)
@@ -58,7 +61,7 @@ struct QueryParsingTests {
         #expect(Self.status([kSecClass: NSNull()], operation) == .param)
     }
 
-    @Test("of an unknown class is told apart from one of a class that is not implemented")
+    @Test("an unknown class and an unimplemented class have different errors")
     func classes() {
         #expect(Self.status([kSecClass: "nope"]) == .noSuchClass)
         #expect(Self.status([kSecClass: ""]) == .noSuchClass)
@@ -67,9 +70,7 @@ struct QueryParsingTests {
         #expect(Self.status([kSecClass: kSecClassInternetPassword]) == .success)
     }
 
-    @Test(
-        "with an attribute that its class has not is errSecNoSuchAttr, with another unknown key errSecParam"
-    )
+    @Test("an attribute of another class is errSecNoSuchAttr, and an unknown key is errSecParam")
     func foreignAttributes() {
         #expect(Self.status(Self.password([kSecAttrServer: "example.com"])) == .noSuchAttr)
         #expect(Self.status(Self.password(["none": 1])) == .noSuchAttr, "all attributes have four letters")
@@ -81,7 +82,7 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([Data([7]): 1])) == .param)
     }
 
-    @Test("answers two faults by the same status whatever their order")
+    @Test("two faults yield the same status whatever their order")
     func twoFaults() {
         for _ in 1...50 {
             #expect(Self.status(Self.password([kSecAttrServer: "x", kSecAttrLabel: [7]])) == .param)
@@ -89,7 +90,7 @@ struct QueryParsingTests {
     }
 
     @Test(
-        "with a value of the wrong type is errSecParam",
+        "a value of the wrong type is errSecParam",
         arguments: [
             kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrComment, kSecAttrDescription,
             kSecAttrGeneric,
@@ -108,7 +109,7 @@ struct QueryParsingTests {
         }
     }
 
-    @Test("takes text attributes as text or as bytes, and keeps what they were")
+    @Test("text attributes are accepted as text or bytes, and keep their type")
     func textOrOctets() throws {
         let query = try Self.parse([
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: Data([0xFF, 0x00]),
@@ -116,7 +117,7 @@ struct QueryParsingTests {
         #expect(query.attributes.values == [.account: .data([0xFF, 0x00])])
     }
 
-    @Test("takes numbers for text, and text and truth for numbers, as Apple's keychain does")
+    @Test("numbers convert to text, and text and booleans to numbers, as in Apple's keychain")
     func conversions() throws {
         let base: [AnyHashable: Any] = [kSecClass: kSecClassInternetPassword]
         let conversions: [(CFString, Any, AttributeKey, AttributeValue)] = [
@@ -136,7 +137,7 @@ struct QueryParsingTests {
         }
     }
 
-    @Test("takes true and false as numbers too")
+    @Test("booleans may be given as numbers")
     func truth() throws {
         for truth in [true as Any, NSNumber(value: true), NSNumber(value: 1), kCFBooleanTrue as Any, 1] {
             #expect(try Self.parse(Self.password([kSecReturnData: truth])).returns == .data)
@@ -148,7 +149,7 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([kSecReturnData: "true"])) == .param)
     }
 
-    @Test("limits by name or by a number of at least 1")
+    @Test("the match limit is a constant or a number of at least 1")
     func limits() throws {
         #expect(try Self.parse(Self.password([kSecMatchLimit: kSecMatchLimitAll])).limit == .all)
         #expect(try Self.parse(Self.password([kSecMatchLimit: kSecMatchLimitOne])).limit == .one)
@@ -159,14 +160,14 @@ struct QueryParsingTests {
         }
     }
 
-    @Test("that wants something back needs a place for it")
+    @Test("a query that returns something requires a result pointer")
     func missingPointer() {
         #expect(Self.status(Self.password([kSecReturnData: true]), hasResult: false) == .param)
         #expect(Self.status(Self.password([kSecReturnData: true]), .add, hasResult: false) == .param)
         #expect(Self.status(Self.password([kSecReturnData: false]), hasResult: false) == .success)
     }
 
-    @Test("may not select what to delete or to change by match keys or a limit")
+    @Test("match keys and limits are refused in deletions and updates")
     func matchInDelete() {
         for operation in [QueryOperation.delete, .update] {
             for limit in [kSecMatchLimitAll as Any, kSecMatchLimitOne, 1] {
@@ -178,16 +179,14 @@ struct QueryParsingTests {
         }
     }
 
-    @Test(
-        "may say that it deletes all, as macOS code does, where it does not mean the data protection keychain"
-    )
+    @Test("kSecMatchLimitAll is accepted in a macOS deletion outside the data protection keychain")
     func deletionOfAll() {
         #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitAll]), .delete) == .success)
         #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitAll]), .update) == .param)
         #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitOne]), .delete) == .param)
     }
 
-    @Test("may not delete by item reference, nor ask an update for results")
+    @Test("a deletion by item reference and an update that returns something are refused")
     func referenceInDelete() {
         #expect(Self.status(Self.password([kSecValueRef: NSObject()]), .delete) == .param)
         #expect(Self.status([kSecValueRef: NSObject()], .delete) == .param)
@@ -197,7 +196,7 @@ struct QueryParsingTests {
         }
     }
 
-    @Test("may skip items that need the user in CopyMatching only")
+    @Test("kSecUseAuthenticationUISkip is accepted only by SecItemCopyMatching")
     func skip() throws {
         let skip: [AnyHashable: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
         #expect(try Self.parse(Self.password(skip)).authenticationUI == .skip)
@@ -210,7 +209,7 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([kSecUseAuthenticationUI: "u_Other"])) == .param)
     }
 
-    @Test("by persistent reference needs no class and allows no attributes")
+    @Test("a query by persistent reference needs no class and allows no attributes")
     func persistentReference() throws {
         let reference = Data(repeating: 7, count: 16)
         let query = try Self.parse([kSecValuePersistentRef: reference, kSecReturnData: true])
@@ -226,7 +225,7 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([kSecValuePersistentRef: reference]), .add) == .param)
     }
 
-    @Test("may name several items by their references")
+    @Test("kSecMatchItemList selects items by their references")
     func itemList() throws {
         let references = [Data(repeating: 1, count: 16), Data(repeating: 2, count: 16)]
         #expect(try Self.parse(Self.password([kSecMatchItemList: references])).references?.count == 2)
@@ -237,7 +236,7 @@ struct QueryParsingTests {
     }
 
     @Test(
-        "with match keys of certificates is not implemented for passwords",
+        "match keys for certificates are unimplemented for passwords",
         arguments: [
             kSecMatchPolicy, kSecMatchIssuers, kSecMatchEmailAddressIfPresent, kSecMatchSubjectContains,
             kSecMatchTrustedOnly, kSecMatchValidOnDate, kSecMatchSearchList, kSecUseItemList,
@@ -247,7 +246,7 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([key: true])) == .unimplemented)
     }
 
-    @Test("matches hosts of internet passwords alone, by their names")
+    @Test("a host match applies only to internet passwords and needs a host name")
     func hostMatch() {
         let key = kSecMatchHostOrSubdomainOfHost
         #expect(Self.status(Self.password([key: "example.org"])) == .unimplemented)
@@ -256,14 +255,14 @@ struct QueryParsingTests {
         #expect(Self.status([kSecClass: kSecClassInternetPassword, key: ""]) == .param)
     }
 
-    @Test("has no references to passwords to give")
+    @Test("kSecReturnRef alone is unimplemented for passwords, and ignored with other results")
     func references() throws {
         #expect(Self.status(Self.password([kSecReturnRef: true])) == .unimplemented)
         let query = try Self.parse(Self.password([kSecReturnRef: true, kSecReturnData: true]))
         #expect(query.returns == .data)
     }
 
-    @Test("matches synchronizable items only when told to")
+    @Test("synchronizable items match only if the query says so")
     func synchronizable() throws {
         let any = try Self.parse(Self.password([kSecAttrSynchronizable: kSecAttrSynchronizableAny]))
         #expect(any.attributes.values[.synchronizable] == .string("syna"))
@@ -275,7 +274,7 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([kSecAttrSynchronizable: "yes"])) == .param)
     }
 
-    @Test("carries dates, numbers and the prompt's text")
+    @Test("dates, numbers and the prompt's text are parsed")
     func otherValues() throws {
         let query = try Self.parse([
             kSecClass: kSecClassInternetPassword, kSecAttrPort: 443, kSecAttrProtocol: kSecAttrProtocolHTTPS,

@@ -4,7 +4,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite("A dictionary of what to store")
+@Suite("Dictionaries of items to store")
 struct QueryStorageTests {
     private static func accessControl(
         _ flags: SecAccessControlCreateFlags,
@@ -22,7 +22,7 @@ struct QueryStorageTests {
         }
     }
 
-    @Test("refuses constraints on a synchronizable item")
+    @Test("constraints on a synchronizable item are refused")
     func constraintsAndSync() throws {
         let guarded = try Self.accessControl(.biometryCurrentSet)
         let plain = try Self.accessControl([])
@@ -40,7 +40,7 @@ struct QueryStorageTests {
         #expect(Self.changes([kSecAttrAccessControl: guarded, kSecAttrSynchronizable: true]) == .param)
     }
 
-    @Test("refuses an access control beside a different protection")
+    @Test("an access control with a different protection class is refused")
     func protections() throws {
         let guarded = try Self.accessControl(.userPresence)
         for (protection, expected) in [
@@ -55,7 +55,7 @@ struct QueryStorageTests {
         )
     }
 
-    @Test("in a search, an access control is accepted and not matched on")
+    @Test("an access control in a search is accepted and ignored")
     func accessControlInSearch() throws {
         let query = try QueryParsingTests.parse(
             QueryParsingTests.password([kSecAttrAccessControl: try Self.accessControl(.userPresence)])
@@ -63,7 +63,7 @@ struct QueryStorageTests {
         #expect(query.attributes.values.map(\.key) == [.account, .service])
     }
 
-    @Test("says by its length whether a secret is too large")
+    @Test("the length of the data decides whether it is too large")
     func dataLength() {
         let add = { (count: Int) in
             QueryParsingTests.status(QueryParsingTests.password([kSecValueData: Data(count: count)]), .add)
@@ -76,7 +76,7 @@ struct QueryStorageTests {
         #expect(QueryParsingTests.status(text, .add) == .param, "text is not data")
     }
 
-    @Test("says by its length whether an attribute is too large")
+    @Test("the length of an attribute decides whether it is too large")
     func attributeLength() {
         let megabyte = String(repeating: "ä", count: 1 << 19)
         for value in [megabyte as Any, Data(count: 1 << 20)] {
@@ -95,7 +95,7 @@ struct QueryStorageTests {
         #expect(QueryParsingTests.status(QueryParsingTests.password(several), .add) == .dataTooLarge)
     }
 
-    @Test("of changes holds attributes and data alone")
+    @Test("an update accepts only attributes and data")
     func changes() throws {
         #expect(Self.changes([:]) == .param)
         #expect(Self.changes([kSecAttrLabel: "new"]) == .success)
@@ -109,7 +109,7 @@ struct QueryStorageTests {
         #expect(Self.changes([9: 9]) == .param)
     }
 
-    @Test("of changes to the protection alone asks for an access control without constraints")
+    @Test("an update of the protection class alone sets an access control without constraints")
     func newProtection() throws {
         let changes = try ParsedChanges(
             [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock] as NSDictionary,
@@ -119,7 +119,7 @@ struct QueryStorageTests {
         #expect(changes.attributes.values.isEmpty)
     }
 
-    @Test("is answered by a status, never by a trap, whatever it holds")
+    @Test("a random dictionary ends in a status and never in a trap")
     func anything() {
         var random = SplitMix64(seed: 0x746F_7563_6873_746F)
         let keys = Self.keys

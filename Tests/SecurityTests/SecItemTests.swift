@@ -36,7 +36,7 @@ struct SecItemTests {
         data: Array("secret".utf8)
     )
 
-    @Test("return the value itself when one thing is asked for")
+    @Test("a single requested result is returned as the value itself")
     func oneValue() throws {
         let daemon = try Self.answering([.init(data: Array("secret".utf8))])
         KeychainConnection.$current.withValue(daemon.keychain) {
@@ -54,7 +54,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("return a dictionary by Apple's strings when several things are asked for")
+    @Test("several requested results are returned as a dictionary with Apple's keys")
     func dictionary() throws {
         let daemon = try Self.answering([Self.item])
         try KeychainConnection.$current.withValue(daemon.keychain) {
@@ -79,7 +79,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("return an access control with what it demands")
+    @Test("an access control is returned with its constraints")
     func accessControl() throws {
         let rules = try AccessControl(
             accessibility: .whenPasscodeSetThisDeviceOnly,
@@ -98,7 +98,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("return an array for every limit but one, even of one item")
+    @Test("every limit but one returns an array, even of one item")
     func array() throws {
         let daemon = try Self.answering([.init(data: [1])])
         KeychainConnection.$current.withValue(daemon.keychain) {
@@ -113,7 +113,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("succeed without a result when none was asked for")
+    @Test("a query that requests nothing succeeds without a result")
     func noResult() throws {
         let daemon = try Self.answering([.init()])
         KeychainConnection.$current.withValue(daemon.keychain) {
@@ -124,7 +124,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("say that nothing was found")
+    @Test("no match is reported as errSecItemNotFound")
     func notFound() throws {
         let daemon = try ScriptedDaemon { head, reader in
             switch head.method {
@@ -155,7 +155,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("send an item with its attributes, rules and secret")
+    @Test("an added item is sent with its attributes, access control and secret")
     func add() throws {
         let seen = Mutex<(ItemAttributes, AccessControl, [UInt8], PromptFields)?>(nil)
         let daemon = try ScriptedDaemon { _, reader in
@@ -189,7 +189,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("keep why the last one failed, per thread, until the next one")
+    @Test("the last error is kept per thread until the next call")
     func lastError() throws {
         #expect(SecItemDelete([:] as CFDictionary) == errSecParam)
         #expect(TouchstoneCopyLastError()?.code == Int(errSecParam))
@@ -208,7 +208,7 @@ struct SecItemTests {
         }
     }
 
-    @Test("fail with errSecNotAvailable without a daemon")
+    @Test("without a daemon calls fail with errSecNotAvailable")
     func noDaemon() {
         let nowhere = Layout(
             runtimeDirectory: "/nonexistent",

@@ -5,7 +5,7 @@ import SystemMigration
 import Testing
 import TouchstoneTesting
 
-@Suite("What a move removes, and when it does not")
+@Suite("Emptying the former place after a move")
 struct FinishingTests {
     private let moving: PrivateMove
     private var own: String { moving.places.userDirectory }
@@ -23,11 +23,11 @@ struct FinishingTests {
         }
     }
 
-    /// What can be wrong with a file of the keychain that is to be the only one.
+    /// A fault in a file of the keychain that is to be the only one.
     enum Fault: CaseIterable, Sendable {
         case missing, empty, link, second, directory, mode
 
-        /// Damages a file and gives what puts it right again.
+        /// Damages a file and returns what repairs it.
         func make(_ path: String) throws -> () throws -> Void {
             let aside = path + ".aside"
             let files = FileManager.default
@@ -51,7 +51,7 @@ struct FinishingTests {
     }
 
     @Test(
-        "neither place is emptied while the other's keybag or items are not there, plain, private and one",
+        "neither place is emptied unless the other has intact keybag and items files",
         arguments: Fault.allCases,
         ["keybag", "items.sqlite"]
     )
@@ -76,12 +76,12 @@ struct FinishingTests {
         #expect(moving.own.isSuperset(of: ["keybag", "items.sqlite", "device.key"]))
     }
 
-    @Test("what came back is not put in force where the user's programs took a part of it away meanwhile")
+    @Test("a returned copy is not activated if the user's programs removed a part of it meanwhile")
     func notBack() throws {
         try moving.fill()
         #expect(try moving.move.enable() == .needsCheck)
         try moving.move.finishEnabling()
-        // As a kill leaves it once the copy is whole: all but one file of it is there.
+        // As a kill leaves it once the copy is complete, but with one file missing.
         let arriving = own + "/arriving"
         try PrivateMove.makePrivate(arriving)
         for name in moving.kept.subtracting(["keybag"]) {
@@ -102,7 +102,7 @@ struct FinishingTests {
         #expect(moving.own.isSuperset(of: ["keybag", "items.sqlite"]) && !moving.own.contains("moved"))
     }
 
-    @Test("items without a keybag are not moved: nothing would open them")
+    @Test("items without a keybag are not moved, because nothing could open them")
     func withoutKeybag() throws {
         try moving.fill(["items.sqlite", "device.key"])
         #expect(code { _ = try moving.move.enable() } == .notWhole)
@@ -112,14 +112,14 @@ struct FinishingTests {
     }
 
     @Test(
-        "a user without a keychain has nothing to be checked, also where a set-up was cut short; again and back",
+        "a user without a keychain, or with an interrupted set-up, needs no check, and can move back",
         arguments: [[], ["device.key", "attempts", "keybag.new", "daemon.log"]]
     )
     func none(names: [String]) throws {
         try moving.fill(names)
         #expect(try !moving.move.hasKeychain())
         #expect(try moving.move.enable() == .empty)
-        // Killed before it was finished: the same goes on.
+        // Killed before it was finished: the same call continues.
         #expect(code { _ = try moving.move.enable() } == .enabledAlready)
         try moving.move.finishEnabling()
         #expect(try moving.move.standing() == .system)
@@ -131,7 +131,7 @@ struct FinishingTests {
         #expect(PrivateMove.names(moving.places.systemDirectory).isEmpty)
     }
 
-    @Test("a copy that was cut short is told, and goes on or is removed")
+    @Test("an interrupted copy is reported, and is continued or removed")
     func begun() throws {
         try moving.fill()
         for isUndone in [true, false] {
@@ -153,7 +153,7 @@ struct FinishingTests {
         #expect(try String(contentsOfFile: kept + "/keybag", encoding: .utf8) == "content of keybag")
     }
 
-    @Test("an empty one that somebody's daemon made in system mode is no second keychain, and goes")
+    @Test("an empty store created in system mode by a daemon is no second keychain, and is removed")
     func bypassed() throws {
         try moving.fill()
         for isUndone in [true, false] {
@@ -173,7 +173,7 @@ struct FinishingTests {
         #expect(moving.own == ["moved"])
     }
 
-    @Test("a keychain that comes to lie there after the former one was removed is nobody's to remove")
+    @Test("a keychain put in the former place after its removal is not removed")
     func byHand() throws {
         try moving.fill()
         #expect(try moving.move.enable() == .needsCheck)
@@ -186,7 +186,7 @@ struct FinishingTests {
         #expect(moving.own == ["moved", "keybag", "items.sqlite"])
     }
 
-    @Test("where it was is known from the move to the end of the way back")
+    @Test("the origin is known from the move until the end of the way back")
     func origin() throws {
         func origin() -> String? {
             KeychainMove.origin(of: moving.places.user.uid, systemDirectory: moving.places.systemDirectory)

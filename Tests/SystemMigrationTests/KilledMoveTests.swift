@@ -5,13 +5,13 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "touchstone system that is killed",
+    "touchstone system killed during a move",
     .serialized,
     .enabled(if: MoveMachine.isPossible, "needs root, strace and mounts of its own"),
     .timeLimit(.minutes(60))
 )
 struct KilledMoveTests {
-    /// Calls that change something, and all others that it makes on its way.
+    /// Calls that change something, and all others made on the way.
     private static let changes = [
         "mkdir", "mkdirat", "fchown", "fchmod", "fsync", "renameat", "unlinkat", "sendfile", "write",
     ]
@@ -19,7 +19,7 @@ struct KilledMoveTests {
         "openat", "flock", "setgroups", "setresuid", "getdents64", "fstat", "newfstatat", "close",
     ]
 
-    /// Kills the command at one call after the other; gives how many kills there were for each call.
+    /// Kills the command at one call after the other; returns the number of kills per call.
     private func killed(
         _ machine: MoveMachine,
         _ step: String,
@@ -35,7 +35,7 @@ struct KilledMoveTests {
                     "inject=\(call):signal=KILL:when=\(number)",
                 ]
                 let (status, _) = try await machine.run(step, tracer: strace)
-                // strace(1) ends as what it traced did.
+                // strace(1) ends as the traced program did.
                 guard status & 0x7F == SIGKILL else { break }
                 counts[call, default: 0] += 1
                 try await judge(call, number)
@@ -44,9 +44,7 @@ struct KilledMoveTests {
         return counts
     }
 
-    @Test(
-        "on the way to system mode, leaves one keychain or all of it; the same command, or the other one, goes on"
-    )
+    @Test("a kill while enabling loses nothing, and the same or the opposite command continues")
     func enabling() async throws {
         let machine = try MoveMachine()
         var turn = 0
@@ -67,7 +65,7 @@ struct KilledMoveTests {
         #expect(counts["fsync", default: 0] >= 3, "\(counts)")
     }
 
-    @Test("on the way back, leaves one keychain or all of it; the same command, or the other one, goes on")
+    @Test("a kill while disabling loses nothing, and the same or the opposite command continues")
     func disabling() async throws {
         let machine = try MoveMachine()
         var turn = 0
@@ -86,7 +84,7 @@ struct KilledMoveTests {
         #expect(counts["sendfile", default: 0] >= 2 && counts["renameat", default: 0] >= 3, "\(counts)")
     }
 
-    @Test("on a full disk moves nothing, and says so")
+    @Test("a full disk is reported, and nothing is moved")
     func fullDisk() async throws {
         let machine = try MoveMachine()
         try machine.reset()
@@ -96,7 +94,7 @@ struct KilledMoveTests {
         #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
     }
 
-    @Test("without the parts of system mode, moves nothing and says which is missing")
+    @Test("a missing part of system mode is named, and nothing is moved")
     func parts() async throws {
         let machine = try MoveMachine()
         try machine.reset()
@@ -109,7 +107,7 @@ struct KilledMoveTests {
         #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
     }
 
-    @Test("while the broker cannot be asked, moves nothing and says what to do; with it back, it moves")
+    @Test("if the broker does not answer nothing is moved, and the hint says what to do")
     func broker() async throws {
         let machine = try MoveMachine()
         try machine.reset()
@@ -122,15 +120,15 @@ struct KilledMoveTests {
         #expect(!PrivateMove.names(machine.own).contains("moved") && access(machine.kept, F_OK) != 0)
         _ = try await machine.run("enable")
         #expect(machine.isWhole(machine.kept, owner: MoveMachine.keeper))
-        // The way back needs nobody's names.
+        // The way back does not need the broker.
         let (_, back) = try await machine.run("disable", before: "umount /run/touchstone-broker")
         #expect(machine.isWhole(machine.own, owner: MoveMachine.user), "\(back)")
     }
 
-    @Test("while the user exchanges files for links, brings nothing of another's into the keychain")
+    @Test("a user who replaces files by links during the move cannot bring in another's file")
     func exchanged() async throws {
         for _ in 0..<CaseSize.of(12, full: 200) {
-            // Another for each: root writes nothing where a hostile process may still be at work.
+            // A new machine each time: root writes nothing where a hostile process may still be at work.
             let machine = try MoveMachine()
             try machine.reset()
             let secret = machine.home.appending("root-only")
@@ -167,14 +165,14 @@ struct KilledMoveTests {
                 #expect(lstat(machine.kept + "/" + name, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
                 #expect(status.st_nlink == 1)
             }
-            // Root's file is as it was, whoever it was linked to.
+            // Root's file is unchanged, whatever was linked to it.
             #expect(try String(contentsOfFile: secret, encoding: .utf8) == "a secret of root's")
             var status = stat()
             #expect(stat(secret, &status) == 0 && status.st_uid == 0 && status.st_mode & 0o7777 == 0o600)
         }
     }
 
-    @Test("is root's to run, and says how; of nobody's keychain it does nothing")
+    @Test("only root can run it, with a hint otherwise, and without a keychain it does nothing")
     func refusals() async throws {
         let machine = try MoveMachine()
         try machine.resetInSystemMode()

@@ -4,10 +4,11 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// `touchstone system` itself, as root, in mounts of its own: accounts and `/var/lib` are a test's, and nothing of the
-/// machine's changes.
+/// `touchstone system` itself, run as root in a mount namespace.
+///
+/// Accounts and `/var/lib` belong to the test, and nothing of the machine changes.
 final class MoveMachine: Sendable {
-    /// Whether a process may have mounts of its own, and be traced: all that the tests do is tried once.
+    /// Whether a process may have its own mounts and be traced; everything the tests need is tried once.
     static let isPossible: Bool = {
         let programs = [
             "/usr/bin/strace", "/usr/bin/unshare", "/usr/bin/setpriv", "/usr/libexec",
@@ -45,10 +46,10 @@ final class MoveMachine: Sendable {
     var own: String { home.appending("anna/.local/share/touchstone") }
     var system: String { home.appending("lib/touchstone") }
     var kept: String { "\(system)/\(Self.user)" }
-    /// What a broker answers about a process that has ended: the map `{"refused": "no process"}`.
+    /// A broker's answer for a process that has ended: the map `{"refused": "no process"}`.
     private static let noProcess: [UInt8] =
         [0xA1, 0x67] + Array("refused".utf8) + [0x6A] + Array("no process".utf8)
-    /// Who is asked before anything is moved.
+    /// The broker that is queried before anything is moved.
     private let broker: ScriptedBroker
 
     init() throws {
@@ -80,7 +81,7 @@ final class MoveMachine: Sendable {
         )
     }
 
-    /// What `touchstone system enable` looks for before it moves anything, without the parts themselves.
+    /// What `touchstone system enable` checks before it moves anything, as empty files.
     static let parts = """
         mount -t tmpfs -o mode=755 parts /usr/libexec; mount -t tmpfs -o mode=755 units /usr/lib/systemd/system
         mkdir /usr/libexec/touchstone; cd /usr/libexec/touchstone
@@ -89,10 +90,10 @@ final class MoveMachine: Sendable {
         for unit in touchstoned@ touchstone-broker; do touch $unit.service $unit.socket; done; cd /
         """
 
-    /// The bytes of a file, another for each.
+    /// A file's content, distinct for each name.
     static func content(_ name: String) -> String { String(repeating: "\(name) ", count: 700) }
 
-    /// The user's keychain, and none in system mode.
+    /// Restores the user's own keychain, with none in system mode.
     func reset() throws {
         for name in ["anna", "lib"] { try? FileManager.default.removeItem(atPath: home.appending(name)) }
         _ = try home.makeDirectory("lib", mode: 0o755)
@@ -104,7 +105,7 @@ final class MoveMachine: Sendable {
         }
     }
 
-    /// A keychain in system mode, opened and checked.
+    /// Restores a keychain in system mode, opened and checked.
     func resetInSystemMode() throws {
         try reset()
         for name in Self.files { try FileManager.default.removeItem(atPath: own + "/" + name) }
@@ -113,7 +114,7 @@ final class MoveMachine: Sendable {
         try make(kept, owner: Self.keeper)
     }
 
-    /// Puts the user's own keychain out of force.
+    /// Deactivates the user's own keychain.
     func mark() throws {
         try put(
             MovedKeychain.text(destination: "/var/lib/touchstone/\(Self.user)"),
@@ -122,7 +123,7 @@ final class MoveMachine: Sendable {
         )
     }
 
-    /// The directory of all users' keychains.
+    /// Creates the directory of all users' keychains.
     func makeSystemDirectory() throws {
         try FileManager.default.createDirectory(
             atPath: system,
@@ -131,10 +132,10 @@ final class MoveMachine: Sendable {
         )
     }
 
-    /// Puts a file of the keychain into the user's directory.
+    /// Writes a file of the keychain into the user's directory.
     func put(_ name: String) throws { try put(Self.content(name), own + "/" + name, Self.user) }
 
-    /// A keychain of `owner`.
+    /// Creates a keychain of `owner`.
     func make(_ path: String, owner: UInt32) throws {
         try FileManager.default.createDirectory(
             atPath: path,
@@ -150,7 +151,7 @@ final class MoveMachine: Sendable {
         guard chmod(path, 0o600) == 0, chown(path, owner, owner) == 0 else { throw POSIXError(.EIO) }
     }
 
-    /// Runs the command, under `tracer` where one is named; gives what waitpid(2) says, and what it wrote.
+    /// Runs the command, under `tracer` if given; returns waitpid(2)'s status and the output.
     func run(
         _ step: String,
         _ options: [String] = ["--yes", "--later"],
@@ -180,7 +181,7 @@ final class MoveMachine: Sendable {
         return (status, (try? String(contentsOfFile: log, encoding: .utf8)) ?? "")
     }
 
-    /// Whether a directory has all files of the keychain, each as it was and its owner's alone.
+    /// Whether a directory has all files of the keychain, unchanged and accessible only to their owner.
     func isWhole(_ path: String, owner: UInt32) -> Bool {
         Self.files.allSatisfy { name in
             var status = stat()
@@ -190,7 +191,7 @@ final class MoveMachine: Sendable {
         }
     }
 
-    /// What is wrong at this moment; empty where one keychain is in force and whole, or none and all is kept.
+    /// The current faults; empty if one whole keychain is active, or none is and everything is kept.
     var faults: [String] {
         let names = PrivateMove.names(own)
         let ownCounts = !names.contains("moved") && !names.isDisjoint(with: Self.files)

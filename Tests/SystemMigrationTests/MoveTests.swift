@@ -13,7 +13,7 @@ struct PrivateMove {
     let places: MovePlaces
     var move: KeychainMove { KeychainMove(places) }
 
-    /// Between `userDirectory`, or one in a new home, and a directory of its own.
+    /// Moves from `userDirectory`, or from one in a new home.
     init(_ userDirectory: String? = nil) throws {
         home = try TemporaryDirectory()
         let own = Account(uid: geteuid(), gid: getegid(), groups: [getegid()])
@@ -26,7 +26,7 @@ struct PrivateMove {
         )
     }
 
-    /// Files as a keychain's, which nothing but their names makes one.
+    /// Creates files with a keychain's names and arbitrary content.
     func fill(_ names: [String] = ["keybag", "device.key", "items.sqlite", "items.sqlite-wal"]) throws {
         try Self.makePrivate(places.userDirectory)
         for name in names { try write("content of \(name)", to: places.userDirectory + "/" + name) }
@@ -61,7 +61,7 @@ struct PrivateMove {
     var kept: Set<String> { Self.names(places.keptDirectory) }
 }
 
-@Suite("A keychain that moves to system mode and back", .timeLimit(.minutes(20)))
+@Suite("Moving a keychain to system mode and back", .timeLimit(.minutes(20)))
 struct MoveTests {
     private static func items(_ keychain: PrivateKeychain) throws -> [String: String] {
         var items: [String: String] = [:]
@@ -95,7 +95,7 @@ struct MoveTests {
         )
     }
 
-    /// Private keys: one for nothing but an unlocked keychain, and one for the passcode.
+    /// Two private keys: one usable when unlocked, and one that requires the passcode.
     private static func keys(of keychain: PrivateKeychain) throws -> [EnclaveKey] {
         try [[], [.devicePasscode, .privateKeyUsage]].map { (flags: AccessControlFlags) in
             let control = try AccessControl(accessibility: .whenUnlockedThisDeviceOnly, flags: flags)
@@ -113,7 +113,7 @@ struct MoveTests {
         return try keychain.client.useKey(request).count == 64
     }
 
-    /// Opens the moved keychain by the daemon, in the place where a keychain of tests has it.
+    /// Opens the moved keychain with the daemon, in the place where tests have their keychain.
     private func thereAndBack(tpm: String?) async throws {
         let keychain = try await PrivateKeychain.ready(tpm: tpm)
         try Self.add("plain", to: keychain, AccessControl(accessibility: .whenUnlocked))
@@ -131,17 +131,17 @@ struct MoveTests {
 
         let data = keychain.layout.dataDirectory
         let moving = try PrivateMove(data)
-        // The daemon runs: it is asked to end.
+        // The daemon is running: it is asked to end.
         let outcome = try moving.move.enable()
         #expect(outcome == .needsCheck)
         try await Deadline.wait(for: "the daemon's end") { keychain.isRunning ? nil : true }
         #expect(try moving.move.standing() == .systemUnchecked)
 
-        // A daemon of the user's own opens nothing here, and makes nothing.
+        // A daemon of the user's own opens and creates nothing here.
         await #expect(throws: TestKitError.self) { try await keychain.start() }
         try await keychain.expectLogged("has moved to \(moving.places.keptDirectory)")
 
-        // The daemon opens what was moved, in its own place.
+        // The daemon opens the moved files in its own place.
         func opened(_ path: String) async throws -> [String: String] {
             let aside = moving.home.appending("aside")
             try FileManager.default.moveItem(atPath: data, toPath: aside)
@@ -178,11 +178,11 @@ struct MoveTests {
         #expect(PrivateMove.names(moving.places.systemDirectory).isEmpty)
     }
 
-    @Test("holds what it held, opened by the daemon in each place; a running daemon is asked to end")
+    @Test("a moved keychain has the same content in each place, and a running daemon is asked to end")
     func software() async throws { try await thereAndBack(tpm: nil) }
 
     @Test(
-        "holds it on a TPM too: the seal does not depend on whose files they are",
+        "a move works on a TPM, whose sealing does not depend on the files' owner",
         .enabled(if: access("/usr/bin/swtpm", X_OK) == 0, "swtpm is missing")
     )
     func hardware() async throws {
@@ -191,7 +191,7 @@ struct MoveTests {
         try await thereAndBack(tpm: recorder.tcti)
     }
 
-    @Test("ends a daemon that waits at a prompt, and with it the prompt")
+    @Test("a move ends a daemon that waits at a prompt, and its prompt")
     func openPrompt() async throws {
         let keychain = try await PrivateKeychain.ready()
         try keychain.client.lock()
@@ -212,7 +212,7 @@ struct MoveTests {
         #expect(moving.kept.isSuperset(of: ["keybag", "items.sqlite"]))
     }
 
-    @Test("is not there before and after: none to move, none to take back, no second move")
+    @Test("moving a missing keychain, a second move and a second way back are reported")
     func states() throws {
         let moving = try PrivateMove()
         #expect(code { try moving.move.disable() } == .notEnabled)
@@ -242,7 +242,7 @@ struct MoveTests {
     }
 
     @Test(
-        "is not copied where a file of it is none: link, second name, pipe, directory, mode, size",
+        "a file that is a link, linked twice, a FIFO, a directory, too open or too large is not copied",
         arguments: [
             "ln -s /etc/passwd", "ln $0/other", "mkfifo -m 600", "mkdir", "install -m 644 $0/other",
             "truncate -s 2M",
@@ -266,7 +266,7 @@ struct MoveTests {
         #expect(try moving.move.standing() == .perUser)
     }
 
-    @Test("is not copied out of a directory that is a link, open to others, or another's place")
+    @Test("a directory that is a link, or accessible to others, is refused")
     func hostileDirectory() throws {
         let moving = try PrivateMove()
         try moving.fill()
@@ -280,7 +280,7 @@ struct MoveTests {
         #expect(moving.kept.isEmpty)
     }
 
-    @Test("takes all of its files, and leaves what is none of them")
+    @Test("all files of the keychain are moved, and other files are left")
     func foreignFiles() throws {
         let moving = try PrivateMove()
         let all =
@@ -300,7 +300,7 @@ struct MoveTests {
         }
     }
 
-    @Test("that was never opened in system mode is put aside when the moved one comes back")
+    @Test("a keychain never opened in system mode is kept aside when the moved one comes back")
     func unchecked() throws {
         let moving = try PrivateMove()
         try moving.fill()
@@ -312,7 +312,7 @@ struct MoveTests {
         #expect(try String(contentsOfFile: path + "/former-1/keybag", encoding: .utf8) == "content of keybag")
     }
 
-    @Test("that went and is not there is told, not made anew; of two nothing is removed")
+    @Test("a lost keychain is reported and not recreated, and of two keychains none is removed")
     func lostAndTwofold() throws {
         let moving = try PrivateMove()
         try moving.fill()
@@ -326,7 +326,7 @@ struct MoveTests {
         #expect(moving.kept == moving.own)
 
         try moving.write(moving.places.keptDirectory, to: path + "/moved")
-        // Emptied behind its back: what the user still has is not removed for it.
+        // Emptied by others: the user's remaining files are not removed.
         for name in moving.kept {
             try FileManager.default.removeItem(atPath: moving.places.keptDirectory + "/" + name)
         }

@@ -3,11 +3,12 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// What a command did to names and files, as strace(1) with `-y` wrote it down: replayed up to a moment at which the power
-/// goes, with what was not synced lost.
+/// A command's changes to names and files, as recorded by strace(1) with `-y`.
 ///
-/// The two directories may be on two disks. Each keeps the order of what was done to its names, and loses what came last
-/// unless its directory was synced; a file has its content once it was synced itself.
+/// The recording is replayed up to a power loss, with unsynced changes lost.
+///
+/// The two directories may be on two disks. Each disk keeps the order of changes to its names, and loses the
+/// last ones unless the directory was synced; a file has its content once it was synced itself.
 struct MoveRecording {
     enum Entry: Equatable { case directory, file(Int) }
     typealias Tree = [String: Entry]
@@ -39,14 +40,14 @@ struct MoveRecording {
         private static func parent(_ path: String) -> String { (path as NSString).deletingLastPathComponent }
     }
 
-    /// One of the two disks: its names at first, and each change with its moment.
+    /// One of the two disks: its initial names, and each change with its moment.
     private struct Disk {
         var first: Tree
         var changes: [(moment: Int, change: Change)] = []
-        /// At which moment how many changes were durable.
+        /// The number of durable changes at each moment.
         var durable: [(moment: Int, count: Int)] = []
 
-        /// All that it may have after a power loss at a moment.
+        /// All possible states after a power loss at a moment.
         func trees(at moment: Int) -> [Tree] {
             let done = changes.count { $0.moment <= moment }
             let least = durable.last { $0.moment <= moment }?.count ?? 0
@@ -61,11 +62,12 @@ struct MoveRecording {
     }
 
     private var disks: [Disk]
-    /// When a file had its content for good; from the first moment on for those that were there.
+    /// When each file's content became durable; from the beginning for files that existed.
     private var whole: [Int: Int] = [:]
     private(set) var moments = 0
 
-    /// Reads a log; `ignoring` leaves out the syncs of paths that end so, as a program would that forgot them.
+    /// Reads a log; `ignoring` drops the syncs of paths with this suffix, as if the program had forgotten
+    /// them.
     init(log: String, own: String, system: String, ownTree: Tree, systemTree: Tree, ignoring: String? = nil)
         throws
     {
@@ -118,7 +120,7 @@ struct MoveRecording {
         }
     }
 
-    /// Judges all that may be there after a power loss at any moment; gives how many states there were.
+    /// Judges all possible states after a power loss at any moment; returns their number, and the faults.
     func judge(_ fault: (_ own: Tree, _ system: Tree, _ isWhole: (Int) -> Bool) -> String?) -> (
         states: Int, faults: Set<String>
     ) {
@@ -140,14 +142,14 @@ struct MoveRecording {
     private struct Call {
         var name = ""
         let text: Substring
-        /// What `-y` says of the descriptors that are passed.
+        /// The paths of the passed descriptors, from `-y`.
         var places: [String] = []
-        /// Names, each below the directory before it.
+        /// Names, each relative to the directory before it.
         var entries: [String] = []
-        /// The path of the descriptor that came of it.
+        /// The path of the returned descriptor.
         var result: String?
 
-        /// Nil for a call that failed.
+        /// Nil for a failed call.
         init?(_ line: Substring) {
             guard let start = line.firstIndex(of: "("), let end = line.range(of: " = ", options: .backwards),
                 !line[end.upperBound...].hasPrefix("-1")
@@ -173,7 +175,7 @@ struct MoveRecording {
 }
 
 @Suite(
-    "A loss of power while a keychain moves",
+    "Power loss during a move",
     .serialized,
     .enabled(if: MoveMachine.isPossible, "needs root, strace and mounts of its own"),
     .timeLimit(.minutes(10))
@@ -182,7 +184,7 @@ struct PowerLossTests {
     private static let system = "/var/lib/touchstone"
     private static let kept = "\(system)/\(MoveMachine.user)"
 
-    /// The names below a directory of the machine, as the command sees them.
+    /// The names below a directory of the machine, with the paths that the command uses.
     private static func tree(_ path: String, as name: String, _ number: inout Int) -> MoveRecording.Tree {
         guard access(path, F_OK) == 0 else { return [:] }
         var tree: MoveRecording.Tree = [name: .directory]
@@ -196,7 +198,7 @@ struct PowerLossTests {
         return tree
     }
 
-    /// What is wrong; nil where one keychain is in force and whole, or none and all of it is somewhere.
+    /// The fault of a state; nil if one whole keychain is active, or none is and all of it is somewhere.
     private static func fault(
         _ own: MoveRecording.Tree,
         _ system: MoveRecording.Tree,
@@ -220,7 +222,7 @@ struct PowerLossTests {
         return isSomewhere ? nil : "it is lost"
     }
 
-    @Test("leaves one keychain or all of it, whatever was not synced", arguments: ["enable", "disable"])
+    @Test("nothing of the keychain is lost, whatever was not synced", arguments: ["enable", "disable"])
     func move(step: String) async throws {
         let machine = try MoveMachine()
         if step == "enable" { try machine.reset() } else { try machine.resetInSystemMode() }
@@ -246,7 +248,7 @@ struct PowerLossTests {
         }
         let (states, faults) = try judged()
         #expect(faults.isEmpty && states > 50, "\(states) states: \(faults)")
-        // The check can fail: where a file, or the directory that goes out of force, is not synced, something is lost.
+        // Control: if a file, or the deactivated directory, is not synced, something is lost.
         let forgotten = ["/keybag", step == "enable" ? "/.local/share/touchstone" : "/var/lib/touchstone"]
         for name in forgotten {
             #expect(try !judged(ignoring: name).faults.isEmpty, "nothing is lost without the sync of \(name)")

@@ -3,11 +3,11 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// Where a keychain can stand, as directories and files are left by each half of a move, or by hand.
+/// The states of a keychain, as each half of a move, or a person, leaves directories and files.
 enum MoveState: String, CaseIterable, Sendable {
     case perUser, begun, bypassed, enabling, systemUnchecked, system, disabling, returned, twofold, lost
 
-    /// Brings a machine there.
+    /// Brings a machine into this state.
     func make(on machine: MoveMachine) throws {
         let files = FileManager.default
         switch self {
@@ -46,7 +46,7 @@ enum MoveState: String, CaseIterable, Sendable {
         }
     }
 
-    /// The command that goes on from there, and the one that undoes it; nil where it is for a person to do.
+    /// The commands that continue or undo from here; empty if a person must act.
     var commands: [(step: String, isLast: Bool)] {
         switch self {
         case .perUser: [("enable", true)]
@@ -57,7 +57,7 @@ enum MoveState: String, CaseIterable, Sendable {
         }
     }
 
-    /// What `status` says is to be done.
+    /// The expected output of `status`.
     var advice: [String] {
         switch self {
         case .perUser: ["off: the keychain is this user's own"]
@@ -95,7 +95,7 @@ enum MoveState: String, CaseIterable, Sendable {
 )
 struct StatusMatrixTests {
     @Test(
-        "says in every state where the keychain is and what to run next, and that command goes on",
+        "status reports each state and the next command, and that command continues",
         arguments: MoveState.allCases
     )
     func matrix(state: MoveState) async throws {
@@ -105,8 +105,8 @@ struct StatusMatrixTests {
         for words in state.advice { #expect(text.contains(words), "\(words) in \(text)") }
         let json = try await machine.run("status", ["--json"]).text
         #expect(json.contains("\"standing\": \"\(state)\""), "\(json)")
-        // The user is told the same, but for what is in the account's directory alone.
-        // The user may not get at the place where it was built.
+        // The user gets the same report, except for the content of the account's directory.
+        // The user may not access the build directory.
         let asUser = [
             "/bin/sh", "-ec",
             """
@@ -131,7 +131,7 @@ struct StatusMatrixTests {
             #expect(isThere, "\(command.step): \(said)")
         }
         guard state.commands.isEmpty else { return }
-        // Neither command touches anything.
+        // Neither command changes anything.
         for step in ["enable", "disable"] {
             let before = (PrivateMove.content(machine.own), PrivateMove.content(machine.kept))
             let (status, said) = try await machine.run(step)
@@ -143,7 +143,7 @@ struct StatusMatrixTests {
 }
 
 @Suite(
-    "touchstone system on a machine that is not as it should be",
+    "touchstone system on a faulty machine",
     .serialized,
     .enabled(if: MoveMachine.isPossible, "needs root, strace and mounts of its own"),
     .timeLimit(.minutes(60))
@@ -155,7 +155,7 @@ struct HostileMoveTests {
     ]
 
     @Test(
-        "where a call fails, says so, keeps one keychain in force, and goes on once it works",
+        "a failed call is reported, one keychain stays active, and the command continues later",
         arguments: ["enable", "disable"]
     )
     func failing(step: String) async throws {
@@ -174,7 +174,7 @@ struct HostileMoveTests {
                 let calls = try String(contentsOfFile: log, encoding: .utf8)
                 guard calls.contains("(INJECTED)") else { break }
                 kinds.insert(call)
-                // What is told to a terminal may be lost; an overwritten file that is gone already as well.
+                // Output to a terminal may be lost, and so may overwriting a file that is removed anyway.
                 if call != "write" {
                     #expect([0, 1 << 8, 7 << 8].contains(status), "\(call) \(number): \(status) \(text)")
                 }
@@ -197,7 +197,7 @@ struct HostileMoveTests {
     }
 
     @Test(
-        "moves nothing out of a home that is another's in part, and nothing onto what it cannot write",
+        "a home with another user's files is not moved, and a target that is not writable is reported",
         arguments: [
             ("chown 4999 $own/device.key", "device.key: Permission denied"),
             ("chown 4999 $own/device.key; chmod 644 $own/device.key", "belongs to user 4999"),
@@ -225,7 +225,7 @@ struct HostileMoveTests {
         #expect(!PrivateMove.names(machine.own).contains("moved"))
     }
 
-    @Test("goes on where nothing may be executed in /var")
+    @Test("a move works with /var mounted noexec")
     func noExecution() async throws {
         let machine = try MoveMachine()
         try machine.reset()

@@ -4,12 +4,12 @@ import SystemMigration
 import Testing
 import TouchstoneTesting
 
-@Suite("What system mode is made of")
+@Suite("Parts of system mode")
 struct SystemPartsTests {
     private let home: TemporaryDirectory
     private var own: UInt32 { geteuid() }
 
-    /// A machine below a directory, as the package makes it; its root is this process's user.
+    /// A machine's files below a directory, as the package installs them; "root" is this process's user.
     init() throws {
         home = try TemporaryDirectory()
         for directory in [
@@ -22,7 +22,7 @@ struct SystemPartsTests {
                 attributes: [.posixPermissions: 0o755]
             )
         }
-        // In none of the groups by their own.
+        // Users whose primary group is none of the groups.
         let (first, second) = (getegid() &+ 1, getegid() &+ 2)
         _ = try home.write(
             "anna:x:1000:\(first)::/h:/s\ntouchstone:x:990:\(second)::/n:/n\n",
@@ -55,10 +55,10 @@ struct SystemPartsTests {
             .map { "\($0.part): \($0.text)" }
     }
 
-    @Test("is found well where it is as the package makes it")
+    @Test("an installation as the package makes it has no faults")
     func well() { #expect(troubles.isEmpty, "\(troubles)") }
 
-    @Test("is told where a program, a directory, a group or the kernel's rule is not as it has to be")
+    @Test("faults in programs, directories, groups and kernel settings are reported")
     func wrong() throws {
         try setGroups("anna")
         #expect(troubles.contains { $0.hasPrefix("groups: anna in the group touchstone-agent can pass") })

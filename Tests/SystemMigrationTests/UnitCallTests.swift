@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "What touchstone system tells the service manager",
+    "touchstone system's calls of systemctl",
     .serialized,
     .enabled(
         if: MoveMachine.isPossible && access("/usr/bin/systemctl", X_OK) == 0,
@@ -15,7 +15,8 @@ import TouchstoneTesting
 struct UnitCallTests {
     private let machine: MoveMachine
 
-    /// A machine whose systemctl is a script that writes down what it is asked, and fails for units that a file `broken` names.
+    /// A machine whose systemctl is a script that records its calls and fails for units named in a file
+    /// `broken`.
     init() throws {
         machine = try MoveMachine()
         let script = try machine.home.write(
@@ -30,7 +31,7 @@ struct UnitCallTests {
         #expect(chmod(script, 0o755) == 0)
     }
 
-    /// Runs a step; gives its exit status, its words, and what the service manager was told meanwhile.
+    /// Runs a step; returns its exit status, its output, and the recorded calls.
     private func run(_ step: String) async throws -> (status: Int32, text: String, units: [Substring]) {
         let log = machine.home.appending("units")
         try "".write(toFile: log, atomically: false, encoding: .utf8)
@@ -43,9 +44,7 @@ struct UnitCallTests {
         return (status >> 8, text, try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n"))
     }
 
-    @Test(
-        "the broker's socket is started first, the daemon's enabled once the keychain is there, and disabled before it goes; what failed is made good"
-    )
+    @Test("enable starts the broker's socket before the move and the daemon's after it; disable reverses it")
     func calls() async throws {
         let socket = "touchstoned@\(MoveMachine.user).socket"
         let broker = "--quiet start touchstone-broker.socket"
@@ -68,7 +67,7 @@ struct UnitCallTests {
 
         try FileManager.default.removeItem(atPath: broken)
         let done = try await run("enable")
-        // The keychain is there already: the broker is not waited for again.
+        // The keychain has moved already, so the broker is not needed again.
         #expect(done.status == 0 && done.units == ["--quiet enable --now \(socket)"], "\(done)")
         let back = try await run("disable")
         #expect(back.status == 0, "\(back)")
@@ -80,7 +79,7 @@ struct UnitCallTests {
         #expect(machine.isWhole(machine.own, owner: MoveMachine.user))
     }
 
-    @Test("is told again where the mode is on already: a kill may have come before it was told")
+    @Test("enabling again repeats the call, because a kill may have prevented it")
     func again() async throws {
         try machine.resetInSystemMode()
         let again = try await run("enable")

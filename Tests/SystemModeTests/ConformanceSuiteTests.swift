@@ -11,13 +11,13 @@ import TouchstoneTesting
     )
 )
 struct ConformanceSuiteTests {
-    @Test("the whole conformance suite passes for a user whose keychain the system's account keeps")
+    @Test("the conformance suite passes for a user whose keychain is kept by the system account")
     func suite() async throws {
         let person = try ScriptedOwner()
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off", person.setting]
         )
-        // This process holds the suite too; the user may not get at the place where it was built.
+        // This process contains the suite; the user may not access its build directory.
         let program = SystemModeMachine.programs + "/suite"
         let ours = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let isThere = try await machine.run(
@@ -54,7 +54,7 @@ struct ConformanceSuiteTests {
             environment: environment,
             log: log
         )
-        // It takes half a minute.
+        // The suite takes half a minute.
         let finished = try Finished(await suite.waitUntilEnd(atMost: .seconds(900)), log: log)
         let failures = finished.output.split(separator: "\n").filter { $0.hasPrefix("✘") }
         #expect(finished.status == 0 && failures.isEmpty, "\(failures.joined(separator: "\n"))")
@@ -62,7 +62,7 @@ struct ConformanceSuiteTests {
             $0.hasPrefix("✔ Test ") && $0.contains(" passed after ")
         }
         #expect(passed.count > 80, "\(finished.output.suffix(4000))")
-        // It met this keychain, and no daemon of the user's own.
+        // The suite used this keychain, and no daemon of the user's own.
         #expect(person.boxes > boxes)
         #expect(daemon.process.isRunning)
     }

@@ -3,9 +3,9 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// A control group of the test's own, as the service manager makes one for each unit.
+/// A test's own control group, like those the service manager creates for units.
 private final class UnitGroup {
-    /// Where the groups of the service manager are, or those of a machine without one.
+    /// The service manager's control group hierarchy, or that of a machine without one.
     static let hierarchy = [
         "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup",
     ].first { place in
@@ -25,7 +25,7 @@ private final class UnitGroup {
     }
 
     deinit {
-        // Those that are left go back to the top.
+        // Remaining processes return to the top group.
         for process in processes { try? Self.move(process, to: Self.hierarchy ?? "") }
         rmdir(path)
         rmdir(parent)
@@ -48,7 +48,7 @@ private final class UnitGroup {
 }
 
 @Suite(
-    "A daemon in the unit of its user",
+    "A daemon in its user's unit",
     .serialized,
     .enabled(
         if: SystemModeMachine.isPossible && SystemModeMachine.hasBroker && UnitGroup.hierarchy != nil,
@@ -56,7 +56,7 @@ private final class UnitGroup {
     )
 )
 struct DaemonUnitTests {
-    /// The process that runs the daemon, and not what started it.
+    /// The process of the daemon itself, not of the programs that started it.
     private func process(of daemon: SystemDaemon) throws -> Int32 {
         var candidates = [daemon.process.processID]
         while let process = candidates.popLast() {
@@ -69,7 +69,7 @@ struct DaemonUnitTests {
         throw TestKitError.unexpected("no daemon runs")
     }
 
-    /// Starts a broker that tells units apart, in its own unit's sandbox or without one.
+    /// Starts a broker that checks units, with or without its own unit's sandbox.
     private func startBroker(of machine: SystemModeMachine, isInSandbox: Bool) async throws -> AnyObject {
         guard isInSandbox else { return try await machine.startBroker(options: []) }
         let unit = try ShippedFiles.text("touchstone-broker.service")
@@ -80,7 +80,7 @@ struct DaemonUnitTests {
     }
 
     @Test(
-        "is told of that user's programs, and of no other's; outside of such a unit it is told nothing",
+        "the broker answers a daemon about its unit's user only, and outside such a unit not at all",
         arguments: UnitSandbox.isPossible ? [false, true] : [false]
     )
     func units(isInSandbox: Bool) async throws {
@@ -105,7 +105,7 @@ struct DaemonUnitTests {
         let added = try await run(["set", "mail", "--require", "none"], input: "secret")
         #expect(added.status == 0, "\(added.output)")
         #expect(try await run(["get", "mail"]).output == "secret")
-        // As if the daemon of bob's had been taken over: it learns nothing of alice's programs.
+        // As if bob's daemon had been compromised: it learns nothing about alice's programs.
         try other.take(process)
         let hidden = try await run(["get", "mail"])
         #expect(hidden.status == 3, "\(hidden.output)")

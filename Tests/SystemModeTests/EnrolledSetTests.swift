@@ -16,7 +16,7 @@ import TouchstoneTesting
 struct EnrolledSetTests {
     private static let finger = "right-index-finger"
 
-    /// A machine with a sensor, a finger of alice's, and a daemon that asks the broker.
+    /// A machine with a sensor, a finger of alice's, and a daemon that uses the broker.
     private final class Home {
         let person: ScriptedOwner
         let machine: SystemModeMachine
@@ -25,7 +25,7 @@ struct EnrolledSetTests {
         var broker: SystemBroker?
         var daemon: SystemDaemon?
 
-        /// Sets the keychain up, with the broker there or not yet, and stores a secret for the enrolled set.
+        /// Sets the keychain up, with or without the broker, and stores a secret bound to the enrolled set.
         init(withBroker: Bool = true) async throws {
             person = try ScriptedOwner()
             machine = try await SystemModeMachine.start()
@@ -54,7 +54,7 @@ struct EnrolledSetTests {
             broker = try await machine.startBroker(templates: bus.templateDirectory)
         }
 
-        /// One that names programs, and finds no templates.
+        /// A broker that names programs but finds no templates.
         func startBlindBroker() async throws { broker = try await machine.startBroker(templates: "/nowhere") }
 
         func stopBroker() {
@@ -83,7 +83,7 @@ struct EnrolledSetTests {
             #expect(unlocked.status == 0, "\(unlocked.output)")
         }
 
-        /// Has the daemon look at the fingers, and says how it compares them.
+        /// Lets the daemon observe the enrolment, and returns how the set is bound.
         func look() async throws -> String {
             let status = try await run(["status", "--json"])
             for word in ["templates", "untold", "names"]
@@ -93,7 +93,7 @@ struct EnrolledSetTests {
             return status.output
         }
 
-        /// Reads the secret by a finger.
+        /// Reads the secret with a fingerprint.
         func read(_ print: String) async throws -> Finished {
             try person.tell([.waits])
             let (machine, environment) = (machine, person.environment)
@@ -109,14 +109,14 @@ struct EnrolledSetTests {
         var log: String { daemon?.log ?? "" }
     }
 
-    /// What somebody does to the fingers.
+    /// A change of the enrolled fingers.
     enum Deed: CaseIterable, Sendable {
         case replace, add, delete, deleteAndAddAgain
 
         fileprivate func `do`(_ enroller: Enroller) async throws {
             let finger = EnrolledSetTests.finger
             switch self {
-            // The same name, another print.
+            // The same name with another print.
             case .replace: try await enroller.enrol(print: "omega", as: finger)
             case .add: try await enroller.enrol(print: "omega", as: "left-thumb")
             case .delete: try await enroller.delete(finger)
@@ -127,20 +127,20 @@ struct EnrolledSetTests {
         }
     }
 
-    /// When it is done.
+    /// The daemon's state during the change.
     enum Time: CaseIterable, Sendable {
-        /// The daemon runs, and hears of it.
+        /// The daemon is running and notified.
         case running
-        /// It is locked.
+        /// The daemon is locked.
         case locked
-        /// It is stopped.
+        /// The daemon is stopped.
         case stopped
-        /// It is stopped, and so are fprintd and the broker at its start: the machine was off.
+        /// The daemon, fprintd and the broker are stopped, as if the machine had been off.
         case off
     }
 
     @Test(
-        "a finger that is replaced under its name, added, deleted, or enrolled again kills what is bound to the set",
+        "a finger replaced under its name, added, deleted or re-enrolled invalidates what is bound",
         arguments: Time.allCases
     )
     func told(time: Time) async throws {
@@ -178,16 +178,14 @@ struct EnrolledSetTests {
         }
     }
 
-    @Test(
-        "without the broker nothing dies and nothing bound to the set opens; with it back, the same set opens and another has died"
-    )
+    @Test("without the broker nothing is invalidated and nothing bound opens; with it the set is compared")
     func away() async throws {
         let home = try await Home()
         let first = try await home.read("alpha")
         #expect(first.output.contains("secret"), "\(first.output)")
         home.stopBroker()
         #expect(try await home.look() == "untold")
-        // Programs reach nothing meanwhile; with their names, what they see is refused.
+        // Programs get nothing meanwhile; if they can be named, bound items are refused.
         let unnamed = try await home.run(["get", "any"])
         #expect(unnamed.status == 7 && unnamed.output.contains("touchstone-broker"), "\(unnamed.output)")
         try await home.startBlindBroker()
@@ -199,13 +197,13 @@ struct EnrolledSetTests {
         #expect(unbound.status != 0, "\(unbound.output)")
         #expect(try await home.run(["get", "any"]).output == "other")
         #expect(!home.log.contains("enrolmentChanged") && !home.log.contains("itemsInvalidated"))
-        // Back, with the same fingers.
+        // The broker is back with the same enrolment.
         home.stopBroker()
         try await home.startBroker()
         #expect(try await home.look() == "templates")
         let again = try await home.read("alpha")
         #expect(again.output.contains("secret"), "\(again.output)")
-        // Away again, replaced meanwhile, restarted without it: and back.
+        // The broker is away again during a replacement and a restart, then back.
         home.stopBroker()
         try await Deed.replace.do(home.enroller)
         #expect(try await home.look() == "untold")
@@ -221,7 +219,7 @@ struct EnrolledSetTests {
         await home.bus.stop()
     }
 
-    @Test("set up without the broker, the keychain takes over the templates when it comes, without a change")
+    @Test("a keychain set up without the broker adopts the templates later without a change")
     func adopts() async throws {
         let home = try await Home(withBroker: false)
         #expect(try await home.look() == "untold")

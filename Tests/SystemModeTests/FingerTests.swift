@@ -3,9 +3,9 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// A finger in system mode: real polkitd, fprintd and agent, and a person at terminals.
+/// Fingerprints in system mode: real polkitd, fprintd and agent, and a scripted user at terminals.
 @Suite(
-    "A finger in system mode",
+    "Fingerprints in system mode",
     .serialized,
     .enabled(
         if: TerminalPerson.isPossible && ShippedFiles.isProgram("/usr/bin/fprintd-verify")
@@ -17,7 +17,8 @@ import TouchstoneTesting
 struct FingerTests {
     private let finger = SyntheticFinger(7)
 
-    /// A machine with a sensor and alice's finger, her daemon, and alice at a shell, with items of two rules.
+    /// A machine with a sensor and alice's finger, her daemon, and alice at a shell, with items of two access
+    /// rules.
     private func scene() async throws -> (SystemModeMachine, MachineSensor, SystemDaemon, TerminalPerson) {
         let machine = try await SystemModeMachine.start(
             configuration: TerminalPerson.settings + [
@@ -41,23 +42,25 @@ struct FingerTests {
         return (machine, sensor, daemon, alice)
     }
 
-    @Test("opens an item by a box of the agent's own; without the sensor and after a start the passcode does")
+    @Test(
+        "a fingerprint opens an item with the agent's prompt; without sensor or after a restart the passcode"
+    )
     func released() async throws {
         let (machine, sensor, daemon, alice) = try await scene()
         let before = alice.modes
-        // The passcode was typed here at set-up.
+        // The passcode was entered here at set-up.
         let reading = try await alice.start("get finger --show")
         try await alice.terminal.wait(for: "Touch the fingerprint sensor")
         try await alice.terminal.wait(for: "Requested by")
         try await alice.terminal.wait(for: "Reason it gives: \"Read 'finger'.\"")
         try await alice.terminal.wait(for: "[Esc] Cancel")
-        // That of the command before may just be ending.
+        // The agent of the previous command may just be ending.
         try await Deadline.wait(for: "one agent") { alice.agents.count == 1 ? true : nil }
         try await sensor.touch(finger)
         #expect(try await alice.end(of: reading) == 0, "\(alice.terminal.text)")
         #expect(alice.terminal.text.contains("released by finger"))
         try await Deadline.wait(for: "the modes") { alice.modes == before ? true : nil }
-        // Cancel is the person's.
+        // The user cancels.
         let cancelled = try await alice.start("get finger --show")
         try await alice.terminal.wait(for: "[Esc] Cancel")
         try await Deadline.wait(for: "keys one by one") { alice.terminal.isCanonical ? nil : true }
@@ -80,7 +83,7 @@ struct FingerTests {
         #expect(try await alice.run("lock") == 0)
         daemon.process.stop(with: SIGTERM)
         let next = try await machine.startDaemon(for: .alice)
-        // Cold, and nothing seen: the passcode opens the keychain, and counts for the terminal too.
+        // Restarted, without a passcode entry: the passcode unlocks, and enables the terminal too.
         let again = try await alice.start("get finger --show")
         try await alice.type(PrivateKeychain.passcode, after: "Passcode:")
         try await alice.terminal.wait(for: "[Esc] Cancel")
@@ -90,16 +93,16 @@ struct FingerTests {
         withExtendedLifetime(next) {}
     }
 
-    @Test("opens nothing by itself on a terminal where the passcode was not typed; there it does once it was")
+    @Test("a fingerprint alone opens nothing on a terminal until the passcode was entered there")
     func hidden() async throws {
         let (machine, sensor, daemon, alice) = try await scene()
-        // A program of alice's on a terminal that nobody looks at.
+        // A program of alice's on a terminal that nobody sees.
         let hidden = try await TerminalPerson(atShellOf: machine)
         let reading = try await hidden.start("get finger --show")
         try await hidden.terminal.wait(for: "Passcode:")
         #expect(try await !sensor.isArmed(within: .seconds(2)))
         #expect(!hidden.terminal.text.contains("released by"))
-        // The control: with the passcode typed, the same terminal gets what a touch opens, also the next time.
+        // Control: after a passcode entry the same terminal accepts a touch, also the next time.
         try await Deadline.wait(for: "a field") { hidden.terminal.isEchoing ? nil : true }
         hidden.terminal.press(.text(PrivateKeychain.passcode), .enter)
         try await hidden.terminal.wait(for: "[Esc] Cancel")
@@ -114,7 +117,7 @@ struct FingerTests {
         withExtendedLifetime((daemon, alice)) {}
     }
 
-    @Test("is not needed where a TPM seals the keychain: the account uses the chip, and no user does")
+    @Test("a TPM that seals the keychain is used by the system account only, without the users' access")
     func chip() async throws {
         let (chip, setting) = try await SystemModeMachine.startTPM()
         let machine = try await SystemModeMachine.start(

@@ -3,9 +3,9 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// The agent, set-gid, started by its user in every way that could turn it against itself.
+/// The set-gid agent, started by its user in every way that could subvert it.
 @Suite(
-    "The agent's start",
+    "Starting the agent",
     .serialized,
     .enabled(
         if: TerminalPerson.isPossible,
@@ -14,20 +14,20 @@ import TouchstoneTesting
     .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
 )
 struct HostileStartTests {
-    /// Where the C library is.
+    /// The directory of the C library.
     private static let libraries =
         ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"].first {
             access($0 + "/libc.so.6", F_OK) == 0
         } ?? ""
-    /// A library that the daemon needs, and neither `cat` nor the agent.
+    /// A library that the daemon needs, but neither `cat` nor the agent.
     private static let library = libraries + "/libsqlite3.so.0"
 
-    /// How the agent is started.
+    /// The way in which the agent is started.
     enum Start: CaseIterable, Sendable {
         case plain, preloaded, otherLibraries, closedStreams
         case openFiles, goneDirectory, hostileVariables, lowLimits
 
-        /// What comes before the agent in the shell's line.
+        /// The commands before the agent in the shell's line.
         var before: String {
             switch self {
             case .plain, .closedStreams: ""
@@ -45,7 +45,7 @@ struct HostileStartTests {
         var after: String { self == .closedStreams ? "<&- >&- 2>&-" : "</dev/null >/dev/null 2>&1" }
     }
 
-    /// The number of ptrace(2), whose request 16 attaches.
+    /// The system call number of ptrace(2), whose request 16 attaches.
     private static var ptrace: Int {
         #if arch(arm64)
             117
@@ -69,7 +69,7 @@ struct HostileStartTests {
         try String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8)
     }
 
-    @Test("takes nothing of its caller's: libraries, descriptors, directory, limits; nobody looks into it")
+    @Test("the agent inherits no library, descriptor, directory or limit, and cannot be inspected")
     func starts() async throws {
         let machine = try await SystemModeMachine.start(
             configuration: TerminalPerson.settings + [
@@ -78,7 +78,7 @@ struct HostileStartTests {
         )
         try machine.installAgent()
         let daemon = try await machine.startDaemon(for: .alice)
-        // The control: an ordinary program takes the library.
+        // Control: an ordinary program loads the library.
         let preloaded = "LD_PRELOAD=\(Self.library) cat /proc/self/maps"
         let control = try await machine.run(["/bin/sh", "-c", preloaded], as: .alice)
         #expect(control.output.contains("libsqlite3"), "\(control.output)")
@@ -93,7 +93,7 @@ struct HostileStartTests {
                 as: .alice
             )
             let agent = try await Deadline.wait(for: "\(start): the agent") { alice.agents.first }
-            // Its connection, and what its signals come by: it has registered, or will.
+            // Its connection and its signal descriptor: it has registered, or will.
             try await Deadline.wait(for: "\(start): its connection") {
                 #expect(alice.agents == [agent], "\(start): it ended: \(alice.terminal.text)")
                 return descriptors(of: agent).values.contains { $0.hasPrefix("socket:") } ? true : nil
@@ -101,7 +101,7 @@ struct HostileStartTests {
             let maps = try text("maps", of: agent)
             #expect(!maps.contains("libsqlite3") && !maps.contains(machine.home(of: .alice)), "\(start)")
             let open = descriptors(of: agent)
-            // Where they were closed, the C library opened the first one on /dev/full before.
+            // If the streams were closed, the C library opened the first one on /dev/full before.
             let empty = ["/dev/null", start == .closedStreams ? "/dev/full" : "/dev/null"]
             for descriptor in 0..<3 {
                 #expect(open[descriptor].map(empty.contains) == true, "\(start): \(open)")
@@ -125,7 +125,8 @@ struct HostileStartTests {
 
     private var user: UInt32 { SystemModeMachine.Account.alice.uid }
 
-    /// Its own user reads neither memory nor environment nor descriptors, and does not trace it.
+    /// Expects that the agent's own user can neither read its memory, environment and descriptors nor trace
+    /// it.
     private func expectClosed(_ agent: Int32, to machine: SystemModeMachine) async throws {
         let script = """
             for my $name (qw(mem environ maps)) {
@@ -138,7 +139,7 @@ struct HostileStartTests {
             """
         let tried = try await machine.run(["/usr/bin/perl", "-e", script, "\(agent)"], as: .alice)
         #expect(tried.output == "done\n", "\(tried.output)")
-        // The control: of another program of hers she reads all of it.
+        // Control: another program of alice's is fully readable.
         let sleeper = try await machine.start(
             ["/bin/sleep", "1000"],
             as: .alice,
@@ -155,7 +156,7 @@ struct HostileStartTests {
         sleeper.stop()
     }
 
-    @Test("the program that draws has no group of the agent's; another user's agent is refused by the daemon")
+    @Test("the prompt program lacks the agent's group, and the daemon refuses another user's agent")
     func others() async throws {
         let machine = try await SystemModeMachine.start(
             configuration: TerminalPerson.settings + [
@@ -177,7 +178,7 @@ struct HostileStartTests {
         alice.terminal.press(.endOfFile)
         #expect(try await alice.end(of: setUp) == 4)
 
-        // As if bob's way led to alice's daemon, with the socket open to all.
+        // As if bob could reach alice's daemon, with the socket open to all.
         let bob = SystemModeMachine.Account.bob
         let lead = "cd /run/touchstone && mkdir \(bob.uid) && mount --bind \(user) \(bob.uid)"
         let way = try await machine.run(["/bin/sh", "-c", lead], as: .root)

@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "touchstone system that is killed while it removes what was moved",
+    "touchstone system killed while it removes the moved files",
     .serialized,
     .enabled(
         if: MovingMachine.isPossible && MovingMachine.canTrace,
@@ -13,14 +13,14 @@ import TouchstoneTesting
     .timeLimit(.minutes(60))
 )
 struct KilledFinishTests {
-    /// Calls that change something, and others that it makes on its way.
+    /// Calls that change something, and others made on the way.
     private static let changes = ["unlinkat", "renameat", "fsync", "fdatasync", "pwrite64"]
     private static let others = [
         "openat", "flock", "setgroups", "setresuid", "getdents64", "fstat", "newfstatat", "close", "mkdir",
         "wait4", "fchown", "fchmod",
     ]
 
-    /// A copy of a directory with owners and modes, put back where it was.
+    /// A copy of a directory with owners and modes, which can be restored.
     private struct Saved {
         let path: String
         private let home: TemporaryDirectory
@@ -49,7 +49,8 @@ struct KilledFinishTests {
         }
     }
 
-    /// Kills the command at one call after the other, and runs it again to its end; gives the kills for each call.
+    /// Kills the command at one call after the other, and each time runs it again to its end; returns the
+    /// number of kills per call.
     private func killed(
         _ moving: MovingMachine,
         _ step: String,
@@ -60,13 +61,13 @@ struct KilledFinishTests {
         for call in CaseSize.of(Self.changes, full: Self.changes + Self.others) {
             for number in stride(from: 1, to: 2000, by: CaseSize.of(call == "unlinkat" ? 4 : 2, full: 1)) {
                 try await start()
-                // The command alone: the check is a program of its own, and goes on to its end.
+                // The command alone: the check is a separate program and runs to its end.
                 let strace = [
                     "/usr/bin/strace", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
                     "inject=\(call):signal=KILL:when=\(number)",
                 ]
                 let finished = try await moving.move(step, through: strace)
-                // strace(1) ends as what it traced did.
+                // strace(1) ends as the traced program did.
                 guard finished.status == -SIGKILL
                 else {
                     #expect([0, 7, 10].contains(finished.status), "\(finished.status) \(finished.output)")
@@ -75,7 +76,7 @@ struct KilledFinishTests {
                 counts[call, default: 0] += 1
                 try await judge("killed at \(call) \(number)")
                 let again = try await moving.move(step)
-                // It was at its end already, or is now.
+                // It had finished already, or has now.
                 #expect([0, 7, 10].contains(again.status), "\(call) \(number): \(again.output)")
                 try await judge("run again after \(call) \(number)")
                 try await judgeEnd(moving, step, "\(call) \(number)")
@@ -96,7 +97,7 @@ struct KilledFinishTests {
     }
 
     @Test(
-        "in either place, leaves one keychain that opens, and the same command goes on to its end",
+        "after a kill one keychain opens, in either place, and the same command finishes",
         arguments: ["enable", "disable"]
     )
     func finishing(step: String) async throws {
@@ -116,7 +117,7 @@ struct KilledFinishTests {
         if step == "enable" {
             let former = try await Saved(moving.ownDirectory)
             try await expectOpen("before")
-            // The daemon of system mode goes on through all of it, unlocked.
+            // The daemon of system mode keeps running unlocked.
             counts = try await killed(moving, step) {
                 try await former.restore()
                 try? FileManager.default.removeItem(atPath: records + ".from")

@@ -4,13 +4,13 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "Whose keychain moves to system mode, and from where",
+    "The place of a keychain that moves to system mode",
     .serialized,
     .enabled(if: MovingMachine.isPossible, MovingMachine.reason),
     .timeLimit(.minutes(10))
 )
 struct MovedPlaceTests {
-    @Test("one where XDG_DATA_HOME says: root is told where it is, and it comes back there")
+    @Test("a keychain in XDG_DATA_HOME is moved from there with --from, and moved back there")
     func elsewhere() async throws {
         let moving = try await MovingMachine()
         let data = moving.machine.home(of: MovingMachine.alice) + "/data"
@@ -32,7 +32,7 @@ struct MovedPlaceTests {
         let own = try await moving.run(["system", "status", "--json"], environment: variable)
         #expect(own.output.contains("\"directory\": \"\(place)\""), "\(own.output)")
 
-        // Root's environment does not say it; the daemon that runs does.
+        // Root's environment lacks the variable, but the running daemon knows.
         let refused = try await moving.move("enable")
         #expect(refused.status == 7, "\(refused.output)")
         #expect(refused.output.contains("keeps the keychain in \(place)"), "\(refused.output)")
@@ -41,7 +41,7 @@ struct MovedPlaceTests {
 
         #expect(try await moving.move("enable", ["--from", place]).status == 7)
         let daemon = try await moving.startDaemon()
-        // Where it came from is known from now on.
+        // The origin is recorded from now on.
         let done = try await moving.move("enable")
         #expect(done.status == 0, "\(done.output)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: place) == ["moved"])
@@ -58,7 +58,7 @@ struct MovedPlaceTests {
     }
 
     @Test(
-        "a directory that no daemon would look for is refused",
+        "a directory that no daemon would use is refused",
         arguments: ["data", "/home/alice/keychain", "/"]
     )
     func refused(path: String) async throws {
@@ -74,7 +74,7 @@ struct MovedPlaceTests {
         #expect(moving.systemNames.isEmpty)
     }
 
-    @Test("of a user who has none: system mode is on, again and again, and the first one is made there")
+    @Test("a user without a keychain can enable system mode repeatedly and set up there")
     func none() async throws {
         let moving = try await MovingMachine()
         let begun = try await moving.move("enable")
@@ -97,7 +97,7 @@ struct MovedPlaceTests {
         #expect(read.status == 0 && read.output == "secret", "\(read.output)")
     }
 
-    @Test("doctor tells why it cannot say where the keychain is, and not that system mode is off")
+    @Test("doctor reports an unsafe directory instead of saying that system mode is off")
     func doctor() async throws {
         let moving = try await MovingMachine()
         #expect(try await moving.run(["setup"]).status == 0)

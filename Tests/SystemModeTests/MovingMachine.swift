@@ -3,17 +3,17 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// A machine on which alice has a keychain of her own, and root can move it.
+/// A machine on which alice has her own keychain, and root can move it.
 ///
-/// No service manager runs: whoever tests starts the daemon of system mode. Alice's own daemons, which her programs start,
-/// end with the value.
+/// There is no service manager: tests start the daemon of system mode. Alice's own daemons, started by her
+/// programs, end at deinit.
 final class MovingMachine: Sendable {
     static var isPossible: Bool {
         SystemModeMachine.isPossible && access("/usr/lib/systemd/system", X_OK) == 0
     }
     static let reason: Comment = "needs root, a machine that lets it mount, and systemd's directory of units"
     static let alice = SystemModeMachine.Account.alice
-    /// Whether strace can kill a program at one of its calls here.
+    /// Whether strace can kill a program at a call here.
     static let canTrace: Bool = {
         let trial = Process()
         trial.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
@@ -29,7 +29,7 @@ final class MovingMachine: Sendable {
 
     let machine: SystemModeMachine
     private let broker: SystemBroker
-    /// Who answers the boxes of alice's own daemon, and of that of system mode.
+    /// The scripted users that answer prompts of alice's own daemon, and of system mode's.
     let own: ScriptedOwner
     let system: ScriptedOwner
 
@@ -70,7 +70,7 @@ final class MovingMachine: Sendable {
     }
 
     deinit {
-        // They have no parent any more; their home is no other machine's.
+        // They have no parent any more, and their home is unique to this machine.
         let home = "HOME=\(machine.home(of: Self.alice))"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         for process in names.compactMap({ pid_t($0) }) {
@@ -82,7 +82,7 @@ final class MovingMachine: Sendable {
         }
     }
 
-    /// What `touchstone system enable` looks for before it moves anything; of the agent nothing more.
+    /// What `touchstone system enable` checks before it moves anything; of the agent only the file.
     private static let parts = """
         cd /usr/libexec/touchstone; touch touchstone-broker touchstone-agent; chmod 755 touchstone-broker
         chgrp \(SystemModeMachine.Group.agent) touchstone-agent; chmod 2755 touchstone-agent
@@ -90,10 +90,10 @@ final class MovingMachine: Sendable {
         for unit in touchstoned@ touchstone-broker; do touch $unit.service $unit.socket; done
         """
 
-    /// Starts alice's daemon of system mode, as its unit has it.
+    /// Starts alice's daemon of system mode like its unit.
     func startDaemon() async throws -> SystemDaemon { try await machine.startDaemon(for: Self.alice) }
 
-    /// Shows the broker the templates of an fprintd's own place.
+    /// Bind-mounts an fprintd's templates where the broker looks for them.
     func show(templates: String) async throws {
         let bind = "mkdir -p /var/lib/fprint && mount --bind '\(templates)' /var/lib/fprint"
         let bound = try await machine.run(["/bin/sh", "-c", bind], as: .root)
@@ -116,7 +116,7 @@ final class MovingMachine: Sendable {
         )
     }
 
-    /// Runs `touchstone system` as root, without being asked.
+    /// Runs `touchstone system` as root without confirmation.
     func move(_ step: String, _ options: [String] = [], through tracer: [String] = []) async throws
         -> Finished
     {

@@ -6,7 +6,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "Programs in system mode",
+    "Naming programs in system mode",
     .serialized,
     .enabled(
         if: SystemModeMachine.isPossible && SystemModeMachine.hasBroker,
@@ -16,13 +16,13 @@ import TouchstoneTesting
 struct NamedCallerTests {
     private static let command = SystemModeMachine.command
 
-    /// A machine with a set-up keychain of alice's, and her programs.
+    /// A machine with alice's keychain and programs.
     private struct Home {
         let person: ScriptedOwner
         let machine: SystemModeMachine
         let daemon: SystemDaemon
         let broker: SystemBroker
-        /// A copy of the command that is alice's.
+        /// Alice's copy of the command.
         let copy: String
 
         init(_ settings: [String] = []) async throws {
@@ -50,7 +50,7 @@ struct NamedCallerTests {
             #expect(added.status == 0, "\(added.output)")
         }
 
-        /// The names of the secrets that a program sees.
+        /// The names of the secrets visible to a program.
         func list(by command: [String]) async throws -> String {
             let list = try await run(command + ["list"])
             #expect(list.status == 0, "\(list.output)")
@@ -58,9 +58,7 @@ struct NamedCallerTests {
         }
     }
 
-    @Test(
-        "are named by their file: the command that was installed, a copy of it, and no other's file over its path"
-    )
+    @Test("programs are named by their file: the command, a copy, and a file mounted over the command's path")
     func names() async throws {
         let home = try await Home()
         try await home.set("of-the-command", by: Self.command)
@@ -74,7 +72,7 @@ struct NamedCallerTests {
         let log = home.daemon.log
         #expect(log.contains("program=\"\(Self.command)\"") && log.contains("program=\"\(home.copy)\""))
         #expect(!log.contains("program=\"unknown\"") && !log.contains("brokerLost"))
-        // A file that has no name any more: an unknown program.
+        // A file without a name is an unknown program.
         func nameless(_ arguments: String, input: String = "") async throws -> Finished {
             let script =
                 "cp \(home.copy) \(home.copy)2; exec 9<\(home.copy)2; rm \(home.copy)2; exec /proc/self/fd/9 \(arguments)"
@@ -82,8 +80,8 @@ struct NamedCallerTests {
         }
         let stored = try await nameless("set of-nobody --require none", input: "secret")
         #expect(stored.status == 0, "\(stored.output)")
-        // Another program's file, which any user can put over the command's path in namespaces of his own. It finds the secret
-        // of an unknown program, and none of the command's.
+        // Another program's file mounted over the command's path, as any user can in a namespace. It finds
+        // the secret of an unknown program, and none of the command's.
         let place = home.machine.home(of: .alice)
         let python = place + "/python"
         let cloned = try await home.run(["/bin/cp", "--dereference", "/usr/bin/python3", python])
@@ -103,7 +101,7 @@ struct NamedCallerTests {
                 bind, "sh",
             ] + ask
         )
-        // Some machines let no user make namespaces.
+        // Some machines allow users no namespaces.
         if !disguised.output.contains("unshare: ") {
             #expect(disguised.output.contains("done"), "\(disguised.output)")
             let seen = try await Deadline.wait(for: "the release in the log") {
@@ -117,7 +115,7 @@ struct NamedCallerTests {
     }
 
     @Test(
-        "are refused while the broker is away, which they, status and doctor say, and named again once it is back"
+        "without the broker programs are refused, status and doctor report it, and later they are named again"
     )
     func away() async throws {
         let home = try await Home()
@@ -126,7 +124,7 @@ struct NamedCallerTests {
         let well = try await home.run([Self.command, "status"])
         #expect(!well.output.contains("Broker"), "\(well.output)")
         home.broker.stop()
-        // Not as if nothing had ever been there, and nothing goes where its program would not find it again.
+        // Nothing is reported missing, and nothing is stored where its program would not find it again.
         let requests = [
             ["get", "of-the-command"], ["list"], ["delete", "of-the-command", "--yes"], ["set", "new"],
         ]
@@ -139,7 +137,7 @@ struct NamedCallerTests {
             }
         }
         try await home.daemon.expectLogged("copyItems -25291 broker away")
-        // What needs nobody's name goes on.
+        // Requests that need no name are served.
         let locked = try await home.run([Self.command, "lock"])
         #expect(locked.status == 0, "\(locked.output)")
         let unlocked = try await home.run([Self.command, "unlock"])
@@ -162,7 +160,7 @@ struct NamedCallerTests {
     }
 
     @Test(
-        "a broker of another user is not asked",
+        "a broker of another user is not used",
         arguments: ["test.broker-uid = 64811", "test.broker-socket = /run/nowhere"]
     )
     func foreign(setting: String) async throws {
@@ -175,14 +173,14 @@ struct NamedCallerTests {
     }
 
     @Test(
-        "are looked at when they connect, and not at each request; who executes another is unknown from then on",
+        "programs are named when they connect, and one that executes another program becomes unknown",
         .enabled(if: ShippedFiles.isProgram("/usr/bin/python3"), "needs python3"),
         arguments: Trick.allCases
     )
     func connection(trick: Trick) async throws {
         let home = try await Home()
         let python = URL(fileURLWithPath: "/usr/bin/python3").resolvingSymlinksInPath().path
-        // Other programs are asked about by then, and nobody answers.
+        // From now on the broker does not answer.
         let ready = home.machine.home(of: .alice) + "/ready"
         let go = home.machine.home(of: .alice) + "/go"
         let frames = try Self.frames(102)
@@ -207,7 +205,7 @@ struct NamedCallerTests {
         let text = "another program on the connection of \(python)"
         switch trick {
         case .stays:
-            // A broker that does not answer costs a second each time that it is asked.
+            // An unanswered question to the broker takes a second.
             #expect(passed < .seconds(90), "100 requests took \(passed)")
             #expect(!home.daemon.log.contains(text))
         case .executesItself, .executesAnother, .lends: try await home.daemon.expectLogged(text)
@@ -219,7 +217,7 @@ struct NamedCallerTests {
         case stays, executesItself, executesAnother, lends
     }
 
-    /// A greeting and questions for any secret, in hexadecimal: `count` frames.
+    /// A hello and look-ups, as `count` hexadecimal frames.
     private static func frames(_ count: UInt64) throws -> [String] {
         try ([hello()] + (2...count).map(question)).map { frame in
             frame.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()

@@ -3,11 +3,11 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// Settings under which a scripted person answers the boxes of all users.
+/// Settings under which a scripted user answers the prompts of all users.
 struct ScriptedOwner {
     static let settings = [
         "test.scrypt-log2-rounds = 10", "tpm = off", "idle-exit = 0", "log-level = info",
-        // A busy machine's broker answers as well.
+        // The broker of a busy machine must answer in time too.
         "test.broker-patience = 60",
     ]
 
@@ -16,7 +16,7 @@ struct ScriptedOwner {
     private let display: DisplaySocket
     private let account: SystemModeMachine.Account
 
-    /// Makes the program that draws, which the daemons' account runs, or the user whose own daemon it draws for.
+    /// Creates the scripted pinentry, run by the daemons' account, or by the user whose own daemon it serves.
     init(for account: SystemModeMachine.Account = .touchstone) throws {
         self.account = account
         directory = try TemporaryDirectory(mode: 0o711)
@@ -28,14 +28,14 @@ struct ScriptedOwner {
 
     var setting: String { "test.pinentry-program = \(pinentry.path)" }
 
-    /// What a user's programs have so that boxes can come up.
+    /// The environment that a user's programs need for prompts.
     var environment: [String: String] { ["DISPLAY": display.name] }
 
-    /// How many boxes there were.
+    /// The number of prompts.
     var boxes: Int { pinentry.notes.count }
 
-    /// Lets users' programs tell the person what to do, and see how many boxes there were: in the directory that is
-    /// returned, by the file `deeds` and the file `notes`.
+    /// Lets users' programs script the prompts and count them: in the returned directory, with the files
+    /// `deeds` and `notes`.
     func meetUsers() throws -> String {
         let place = (pinentry.path as NSString).deletingLastPathComponent
         let notes = place + "/notes"
@@ -46,14 +46,14 @@ struct ScriptedOwner {
             atPath: directory.appending("notes"),
             withDestinationPath: notes
         )
-        // Both exchange the file of deeds.
+        // Both replace the file `deeds`.
         guard chmod(directory.path, 0o777) == 0, chmod(place, 0o755) == 0, chmod(notes, 0o644) == 0,
             chown(notes, SystemModeMachine.Account.touchstone.uid, 0) == 0
         else { throw TestKitError.system("chmod", errno: errno) }
         return directory.path
     }
 
-    /// Tells the person what to do at the next boxes.
+    /// Scripts the next prompts.
     func tell(_ deeds: [ScriptedPinentry.Deed]) throws {
         try ScriptedPinentry.tell(deeds, home: directory.path)
         chown(directory.appending("deeds"), account.uid, 0)
@@ -61,7 +61,7 @@ struct ScriptedOwner {
 }
 
 extension SystemModeMachine {
-    /// Runs the command line as a user at whose boxes a person sits.
+    /// Runs the command as a user whose prompts are scripted.
     func command(
         _ arguments: [String],
         as user: Account = .alice,
@@ -73,7 +73,7 @@ extension SystemModeMachine {
 }
 
 @Suite(
-    "Users of one machine in system mode",
+    "Several users of a machine in system mode",
     .serialized,
     .enabled(
         if: SystemModeMachine.isPossible,
@@ -83,9 +83,7 @@ extension SystemModeMachine {
 struct OwnersTests {
     private static let command = SystemModeMachine.command
 
-    @Test(
-        "each has a daemon and a keychain, which outlive neither a restart unlocked nor reach another's items"
-    )
+    @Test("each user has a separate daemon and keychain, which is locked after a restart")
     func twoUsers() async throws {
         let person = try ScriptedOwner()
         let machine = try await SystemModeMachine.start(
@@ -100,7 +98,7 @@ struct OwnersTests {
         }
         var daemons: [SystemDaemon] = []
         for user in [SystemModeMachine.Account.alice, .bob] {
-            // What a session would have in its environment does not count.
+            // A session's environment variables have no effect.
             daemons.append(
                 try await machine.startDaemon(
                     for: user,
@@ -129,9 +127,9 @@ struct OwnersTests {
             let list = try await run(["list"], user)
             #expect(list.output.contains("only-\(user.name)"))
             #expect(!list.output.contains("only-\(other)"))
-            // Nothing was put where the environment said.
+            // Nothing was created where the environment says.
             #expect(try FileManager.default.contentsOfDirectory(atPath: machine.home(of: user)).isEmpty)
-            // The owner reads none of the files.
+            // The owner can read none of the files.
             for path in ["", "/keybag", "/items.sqlite"] {
                 let store = "/var/lib/touchstone/\(user.uid)\(path)"
                 let read = try await machine.run(["/bin/sh", "-c", "ls \(store)/ || cat \(store)"], as: user)
@@ -149,7 +147,7 @@ struct OwnersTests {
             )
             #expect(memory.status != 0)
         }
-        // A daemon that was ended is locked when it comes again, and has the same items.
+        // A restarted daemon is locked and has the same items.
         daemons[0].process.stop(with: SIGTERM)
         daemons[0] = try await machine.startDaemon(for: .alice)
         let status = try await run(["status", "--json"], .alice)
@@ -160,9 +158,7 @@ struct OwnersTests {
         #expect(try await run(["get", "mail"], .bob).output == "secret of bob")
     }
 
-    @Test(
-        "nobody else gets an answer on a user's socket: not another user, not root, not the daemon's own account"
-    )
+    @Test("a user's socket refuses another user, root and the daemon's own account")
     func others() async throws {
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off"]
@@ -171,7 +167,7 @@ struct OwnersTests {
         let socket = "/run/touchstone/\(SystemModeMachine.Account.alice.uid)/socket"
         let served = try await machine.run([Self.command, "status"], as: .alice)
         #expect(served.status == 0, "\(served.output)")
-        // The socket's mode keeps others out; where it does not, the daemon does.
+        // The socket's mode keeps others out; without it the daemon does.
         let connect = """
             use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0) or die; connect($s, sockaddr_un('\(socket)')) or die "connect: $!"; \
             my $all = ''; while (sysread($s, my $part, 4096)) { $all .= $part } print unpack('H*', $all);
@@ -185,7 +181,7 @@ struct OwnersTests {
         chmod(machine.outside(socket), 0o666)
         for (index, user) in users.enumerated() {
             let refused = try await machine.run(perl, as: user)
-            // A frame of some length with the status errSecMissingEntitlement, and the end.
+            // A frame with the status errSecMissingEntitlement, and the end.
             #expect(refused.status == 0, "\(user.name): \(refused.output)")
             #expect(!refused.output.isEmpty)
             let lines = try await daemon.expectLogged("clientRefused", count: index + 1)
@@ -195,7 +191,7 @@ struct OwnersTests {
         #expect(try await machine.run([Self.command, "status"], as: .alice).status == 0)
     }
 
-    @Test("is refused to start where it could not keep what it promises", arguments: Wrong.allCases)
+    @Test("a daemon refuses to start in an unsafe environment", arguments: Wrong.allCases)
     func refusedStarts(wrong: Wrong) async throws {
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off"]
@@ -232,7 +228,7 @@ struct OwnersTests {
         #expect(wait >> 8 == 1)
         let said = try String(contentsOfFile: log, encoding: .utf8)
         #expect(said.contains("error: ") && said.contains(wrong.text) && said.contains("\nhint: "), "\(said)")
-        // And it starts where all is well again.
+        // It starts once everything is corrected.
         chown(machine.outside(configuration), 0, 0)
         chmod(machine.outside(configuration), 0o644)
         chown(store, SystemModeMachine.Account.touchstone.uid, SystemModeMachine.Account.touchstone.uid)
@@ -240,7 +236,7 @@ struct OwnersTests {
         _ = try await machine.startDaemon(for: alice)
     }
 
-    /// What is wrong at a start.
+    /// The fault at a start.
     enum Wrong: CaseIterable, Sendable {
         case asOwner, asRoot, noSocket, ownersConfiguration, accountsConfiguration, writableConfiguration,
             foreignStore, openStore
@@ -257,9 +253,7 @@ struct OwnersTests {
         }
     }
 
-    @Test(
-        "start no daemon of their own: where the system's does not answer, they are told which unit to look at"
-    )
+    @Test("clients start no daemon of their own, and if the system's does not answer they name its unit")
     func clients() async throws {
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off"]
@@ -277,7 +271,7 @@ struct OwnersTests {
             let found = try await machine.run([Self.command, "status"], as: alice, environment: environment)
             #expect(found.status == 0, "\(found.output)")
         }
-        // The socket stays, as systemd's does, and nobody listens any more.
+        // The socket file remains, as systemd's does, but nobody listens.
         daemon.process.stop()
         machine.closeSockets()
         let silent = try await machine.run([Self.command, "status"], as: alice, environment: own)

@@ -13,7 +13,7 @@ import TouchstoneTesting
 )
 struct RuleTests {
     @Test(
-        "lets the account verify a user's finger, and neither enrol nor delete; users of no session may nothing"
+        "the rule lets the account only verify a user's finger, and users without a session do nothing"
     )
     func rule() async throws {
         let machine = try await SystemModeMachine.start()
@@ -39,8 +39,8 @@ struct RuleTests {
         await bus.stop()
     }
 
-    /// Runs a program of fprintd for alice's fingers, again while the one before still has the sensor, which fprintd lets go of
-    /// a moment after its end.
+    /// Runs an fprintd program for alice's fingers; repeated while the previous one still holds the sensor,
+    /// which fprintd releases a moment after its end.
     private static func run(
         _ program: String,
         on machine: SystemModeMachine,

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// What programs of the owner's try against the owner's daemon, each beside a control that succeeds.
+/// What the owner's programs try against the owner's daemon, each with a control that succeeds.
 @Suite(
     "A program of the same user",
     .enabled(
@@ -38,9 +38,10 @@ struct SameUserTests {
         #expect(found.status == 0 && found.output == "the secret", "\(found.output)")
     }
 
-    /// Tries what Linux has for looking into a process or acting on one; a line for each that was let through.
+    /// Tries every way in which Linux allows to inspect or affect a process; prints a line for each that
+    /// succeeds.
     ///
-    /// Without a number it starts a program and tries that.
+    /// Without a process number it tries them on a program that it starts.
     private static let looks = #"""
         use strict; use Fcntl;
         my $arm = `uname -m` =~ /aarch64/;
@@ -71,14 +72,14 @@ struct SameUserTests {
         kill('KILL', $pid) if !@ARGV && $pid;
         """#
 
-    @Test("looks into no process of the daemon's account: no memory, no descriptor, no trace, no signal")
+    @Test("a program cannot inspect or signal the daemon: no memory, descriptor, trace or signal")
     func processes() async throws {
         let (_, machine, daemon) = try await Self.prepared()
         let control = try await machine.run(["/usr/bin/perl", "-e", Self.looks], as: Self.alice)
         var expected = [
             "environ", "maps", "exe", "cwd", "root", "fd", "write coredump_filter", "prlimit", "signal",
         ]
-        // From 2 on nobody but an administrator traces, not even a child (Yama, admin-guide/LSM).
+        // From 2 on only administrators may trace, not even a parent its child (Yama, admin-guide/LSM).
         let scope = try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8)
         if !["2\n", "3\n"].contains(scope) {
             expected += ["mem", "process_vm_readv", "pidfd_getfd", "ptrace"]
@@ -94,7 +95,7 @@ struct SameUserTests {
         try await Self.expectAllIsWell(machine)
     }
 
-    /// Tries to change or read a path in every way; a line for each that worked.
+    /// Tries to read or change a path in every way; prints a line for each that succeeds.
     private static let changes = """
         spare=$HOME/spare; mkdir -p $spare
         try() { "$@" >/dev/null 2>&1 && echo "$path: $*"; }
@@ -116,9 +117,7 @@ struct SameUserTests {
         true
         """
 
-    @Test(
-        "reads, changes, replaces and puts back no file of the store, and of what is installed it changes none"
-    )
+    @Test("a program reads and changes no file of the store, and changes no installed file")
     func files() async throws {
         let (_, machine, daemon) = try await Self.prepared()
         let store = "/var/lib/touchstone/\(Self.alice.uid)"
@@ -136,7 +135,7 @@ struct SameUserTests {
             #expect(ended.status == 0, "\(ended.output)")
             return ended.output.split(separator: "\n").map(String.init)
         }
-        // Of a directory of her own she may do all of that.
+        // Control: in a directory of her own all of that succeeds.
         let own = machine.home(of: Self.alice) + "/own"
         _ = try await machine.run(
             ["/bin/sh", "-ec", "mkdir \(own); echo 1 >\(own)/file"],
@@ -148,7 +147,8 @@ struct SameUserTests {
         }
         #expect(try await tried(kept) == [])
         let changed = try await tried(shown).filter { line in
-            // What anybody may read; and the socket's mode, since it is hers: the daemon looks at who connects.
+            // What anybody may read, and the mode of the socket, which is alice's: the daemon checks who
+            // connects.
             ![": cat ", ": ls ", ": cp -r ", "/socket: touch ", "/socket: chmod "].contains {
                 line.contains($0)
             }

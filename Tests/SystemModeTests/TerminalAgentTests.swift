@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// `touchstone` on a terminal in system mode: it starts the agent, which is set-gid as packages install it.
+/// `touchstone` on a terminal in system mode: it starts the agent, which is set-gid as installed by packages.
 @Suite(
     "Prompts on a terminal in system mode",
     .serialized,
@@ -31,7 +31,7 @@ struct TerminalAgentTests {
         try await machine(TerminalPerson.settings + ["tpm = off", "test.broker-patience = 60"])
     }
 
-    @Test("set-up, store and read with the shipped daemon and no setting of tests; the terminal is as it was")
+    @Test("set-up, set and get work with the shipped daemon without test settings, and restore the terminal")
     func shipped() async throws {
         let settings = ["tpm = off", "idle-exit = 0"]
         let machine = try await machine(daemon: Programs.installedTouchstoned, settings)
@@ -50,13 +50,13 @@ struct TerminalAgentTests {
         #expect(try await alice.run("get mail --show", passcodes: 1) == 0, "\(alice.terminal.text)")
         #expect(alice.terminal.text.contains("the secret"))
         #expect(alice.modes == before)
-        // The agent is known by its group alone, which pinentry has not.
+        // The daemon recognises the agent only by its group, which pinentry lacks.
         let status = try await machine.run([Self.command, "status", "--json"], as: .alice)
         #expect(status.output.contains("\"softwareSystem\""), "\(status.output)")
         withExtendedLifetime(daemon) {}
     }
 
-    /// A machine whose alice has a keychain with the item `mail`.
+    /// A machine on which alice has a keychain with the item `mail`.
     private func ready() async throws -> (SystemModeMachine, SystemDaemon, TerminalPerson) {
         let machine = try await machine()
         let daemon = try await machine.startDaemon(for: .alice, withBroker: true)
@@ -71,7 +71,7 @@ struct TerminalAgentTests {
         return (machine, daemon, alice)
     }
 
-    /// Starts a read that waits at its box, and gives the process of the command.
+    /// Starts a read that waits at its prompt; returns the command's process.
     private func waiting(_ alice: TerminalPerson) async throws -> (session: ChildProcess, command: Int32) {
         let file = alice.machine.home(of: .alice) + "/pid"
         try? FileManager.default.removeItem(atPath: file)
@@ -87,7 +87,7 @@ struct TerminalAgentTests {
         return (session, try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))))
     }
 
-    @Test("a command or an agent that is killed at its box leaves the terminal as it was, and no process")
+    @Test("killing the command or the agent at a prompt restores the terminal and leaves no process")
     func killed() async throws {
         let (machine, daemon, alice) = try await ready()
         let before = alice.modes
@@ -97,7 +97,7 @@ struct TerminalAgentTests {
             alice.terminal.type("half a passc")
             kill(isCommand ? command : agent, SIGKILL)
             let ends = ["ended with \(isCommand ? 137 : 4)"]
-            // An agent that had no time to tell that its box is up is followed by another one.
+            // If the agent was killed before it reported its prompt, another agent is started.
             let found = try await alice.terminal.wait(forAnyOf: ends + (isCommand ? [] : ["Passcode:"]))
             if found == 1 {
                 alice.terminal.press(.interrupt)
@@ -107,10 +107,10 @@ struct TerminalAgentTests {
             try await Deadline.wait(for: "the modes") { alice.modes == before ? true : nil }
             session.stop()
         }
-        // Nothing of it was counted, and the next one serves.
+        // No attempt was counted, and the next command works.
         #expect(try await alice.run("get mail --show", passcodes: 1) == 0, "\(alice.terminal.text)")
         try await alice.expectNoAgent()
-        // The stop key stops nothing while a box is up.
+        // The stop key has no effect during a prompt.
         let (session, _) = try await waiting(alice)
         alice.terminal.press(.text("\u{1A}"))
         alice.terminal.press(.text(PrivateKeychain.passcode), .enter)
@@ -120,7 +120,7 @@ struct TerminalAgentTests {
         withExtendedLifetime((machine, daemon)) {}
     }
 
-    @Test("a program that the command becomes has no agent; a job in the background has no box")
+    @Test("a program executed by the command has no agent, and a background job gets no prompt")
     func jobs() async throws {
         let (machine, daemon, alice) = try await ready()
         let process = try await alice.start("run --env SECRET=mail -- sh -c 'echo child of $$; read line'")
@@ -152,7 +152,7 @@ struct TerminalAgentTests {
         withExtendedLifetime(daemon) {}
     }
 
-    /// What is wrong with the agent.
+    /// The fault of the agent.
     enum Wrong: CaseIterable, Sendable {
         case missing, notSetGroup, otherGroup, notExecutable, confined
 
@@ -166,7 +166,7 @@ struct TerminalAgentTests {
         }
     }
 
-    @Test("an agent that cannot be started or has not its group is told, with what to do, and draws nothing")
+    @Test("an agent that cannot start or lacks its group is reported with a hint and shows no prompt")
     func wrongAgents() async throws {
         let machine = try await machine()
         let daemon = try await machine.startDaemon(for: .alice, withBroker: true)

@@ -4,22 +4,22 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// A user at a terminal of a machine in system mode, whose boxes a real pinentry or the agent draws.
+/// A user at a terminal of a machine in system mode; a real pinentry or the agent shows the prompts.
 struct TerminalPerson {
-    /// Settings without anything of tests in them but what makes the passcode cheap.
+    /// Settings without test parts, except for a cheap passcode derivation.
     static let settings = ["test.scrypt-log2-rounds = 10", "idle-exit = 0", "log-level = info"]
-    /// What draws boxes with a field.
+    /// The program that shows passcode prompts.
     static let pinentry = "/usr/bin/pinentry-tty"
     static var isPossible: Bool {
         SystemModeMachine.isPossible && access(pinentry, X_OK) == 0 && access(Programs.agent, X_OK) == 0
     }
-    /// Whether the machine lets a set-gid program have its group, which no root can change.
+    /// Whether set-gid programs get their group here, which not even root can change.
     static var getsGroup: Bool { !SystemModeMachine.isPossible || SystemModeMachine.canSetGroups }
 
     let machine: SystemModeMachine
     let terminal: PseudoTerminal
     let user: SystemModeMachine.Account
-    /// The shell that all commands are typed into; nil where each has a session of its own.
+    /// The shell into which all commands are typed; nil: a session for each command.
     private let shell: ChildProcess?
 
     init(on machine: SystemModeMachine, as user: SystemModeMachine.Account = .alice) throws {
@@ -27,7 +27,7 @@ struct TerminalPerson {
         terminal = try PseudoTerminal()
     }
 
-    /// Sits at an interactive shell: all commands are of one session.
+    /// Uses an interactive shell, so that all commands share a session.
     init(atShellOf machine: SystemModeMachine, as user: SystemModeMachine.Account = .alice) async throws {
         (self.machine, self.user) = (machine, user)
         terminal = try PseudoTerminal(columns: 200)
@@ -40,7 +40,7 @@ struct TerminalPerson {
         try await terminal.wait(for: "ready>")
     }
 
-    /// Starts `touchstone` with arguments for the shell, in a session on the terminal, or in the shell that is there.
+    /// Starts `touchstone` with shell arguments, in a session on the terminal, or in the shell.
     func start(_ arguments: String) async throws -> ChildProcess? {
         terminal.skip()
         guard shell == nil else {
@@ -58,7 +58,7 @@ struct TerminalPerson {
     func end(of process: ChildProcess?) async throws -> Int32 {
         try await terminal.wait(for: "ended with")
         let status = try await Deadline.wait(for: "the status") {
-            // Of the last one, whose number may still be on its way.
+            // The status of the last command, which may not be complete yet.
             let parts = terminal.text.split(separator: "ended with ", omittingEmptySubsequences: false)
             return parts.last?.prefixMatch(of: /(\d+)\s/).flatMap { Int32($0.output.1) }
         }
@@ -66,22 +66,22 @@ struct TerminalPerson {
         return status
     }
 
-    /// Runs `touchstone` and types the passcode into so many boxes.
+    /// Runs `touchstone` and enters the passcode in `passcodes` prompts.
     func run(_ arguments: String, passcodes: Int = 0) async throws -> Int32 {
         let process = try await start(arguments)
         for _ in 0..<passcodes { try await type(PrivateKeychain.passcode, after: "Passcode:") }
         return try await end(of: process)
     }
 
-    /// Types into a box that is up.
+    /// Types into a prompt.
     func type(_ text: String, after label: String) async throws {
         try await terminal.wait(for: label)
-        // What is typed before the program reads keys is thrown away.
+        // Input before the program reads keys is discarded.
         try await Deadline.wait(for: "a field") { terminal.isEchoing ? nil : true }
         terminal.press(.text(text), .enter)
     }
 
-    /// Sets a keychain up.
+    /// Sets up a keychain.
     func setUp() async throws -> Int32 {
         let process = try await start("setup")
         try await type(PrivateKeychain.passcode, after: "Passcode:")
@@ -113,7 +113,7 @@ struct TerminalPerson {
         }
     }
 
-    /// Waits until no agent is on it.
+    /// Waits until no agent is on this terminal.
     func expectNoAgent() async throws {
         try await Deadline.wait(for: "the agent's end") { agents.isEmpty ? true : nil }
     }

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// What is installed for system mode: `dist/system`.
+/// The files that are installed for system mode: `dist/system`.
 enum ShippedFiles {
     static let directory = UnitSandbox.shippedUnits
 
@@ -14,13 +14,13 @@ enum ShippedFiles {
     static func isProgram(_ path: String) -> Bool { access(path, X_OK) == 0 }
 }
 
-@Suite("The files of system mode")
+@Suite("Installed files of system mode")
 struct UnitFileTests {
     private static let analyze = "/usr/bin/systemd-analyze"
     private static let sysusers = "/usr/bin/systemd-sysusers"
     private static let tmpfiles = "/usr/bin/systemd-tmpfiles"
 
-    /// Whether systemd can look at a file that is not installed: from version 250 on.
+    /// Whether systemd can analyse a file that is not installed: from version 250 on.
     private static let canCount: Bool = {
         let process = Process()
         let output = Pipe()
@@ -34,7 +34,7 @@ struct UnitFileTests {
     }()
 
     @Test(
-        "let daemon and broker do so little that systemd counts at most 1.0 and 1.6 of 10 against them",
+        "systemd rates the exposure of daemon and broker at most 1.0 and 1.6 of 10",
         .enabled(
             if: canCount,
             "systemd is not installed, or older than 250, which counts installed units alone"
@@ -45,7 +45,7 @@ struct UnitFileTests {
         let security = [Self.analyze, "security", "--no-pager", "--offline=true", "--threshold=\(most)"]
         let good = try await Finished.running(security + ["\(ShippedFiles.directory)/\(name)"])
         #expect(good.status == 0, "\(good.output)")
-        // The limit is one that can be missed: without its filter the unit is over it.
+        // Control: without its system call filter the unit exceeds the limit.
         let directory = try TemporaryDirectory()
         let lines = try ShippedFiles.text(name).split(separator: "\n")
         let weak = try directory.write(
@@ -57,7 +57,7 @@ struct UnitFileTests {
     }
 
     @Test(
-        "are units that systemd has nothing to say about",
+        "systemd accepts the units without a warning",
         .enabled(if: ShippedFiles.isProgram(analyze), "systemd is not installed")
     )
     func verify() async throws {
@@ -78,7 +78,7 @@ struct UnitFileTests {
             ("touchstone-broker.service", broker),
             ("touchstone-broker.socket", try ShippedFiles.text("touchstone-broker.socket")),
         ] {
-            // A template and its instance, which the other unit names.
+            // A template and the instance that the other unit names.
             _ = try directory.write(text, to: name.replacing("1000", with: ""))
             units.append(try directory.write(text, to: name))
         }
@@ -90,7 +90,7 @@ struct UnitFileTests {
         #expect(bad.output.contains("NoSuchLine"))
     }
 
-    @Test("leave the agent its group: no line that implies NoNewPrivileges= in a unit of a user's")
+    @Test("the agent's user unit has no setting that implies NoNewPrivileges=, which would disable set-gid")
     func agent() throws {
         let lines = try ShippedFiles.text("touchstone-agent.service").split(separator: "[Service]\n")[1]
             .split(separator: "[Install]")[0].split(separator: "\n")
@@ -101,7 +101,7 @@ struct UnitFileTests {
     }
 
     @Test(
-        "make the account, a member of tss, and groups that nobody is in",
+        "sysusers creates the account, a member of tss, and groups without members",
         .enabled(if: geteuid() == 0 && ShippedFiles.isProgram(sysusers), "needs root and systemd-sysusers")
     )
     func accounts() async throws {
@@ -127,7 +127,7 @@ struct UnitFileTests {
     }
 
     @Test(
-        "make directories that are root's, and that nobody else can write to",
+        "tmpfiles creates directories that belong to root and only root can write to",
         .enabled(if: geteuid() == 0 && ShippedFiles.isProgram(tmpfiles), "needs root and systemd-tmpfiles")
     )
     func directories() async throws {

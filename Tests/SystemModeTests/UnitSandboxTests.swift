@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "What the units of system mode forbid",
+    "Sandboxes of system mode's units",
     .serialized,
     .enabled(if: UnitSandbox.isPossible, "\(UnitSandbox.needs)")
 )
@@ -13,7 +13,7 @@ struct UnitSandboxTests {
     private static let unit = "touchstoned@.service"
     private static let alice = SystemModeMachine.Account.alice
 
-    /// What a program of the daemons' account finds: a line each, `name=value`.
+    /// What a program of the daemons' account can do, one `name=value` per line.
     private static let probes = """
         try() { name=$1; shift; "$@" >/dev/null 2>&1 && echo "$name=done" || echo "$name=refused"; }
         for field in CapBnd NoNewPrivs Seccomp; do
@@ -48,9 +48,7 @@ struct UnitSandboxTests {
         return Dictionary(lines.map { (String($0[0]), String($0.last ?? "")) }) { first, _ in first }
     }
 
-    @Test(
-        "a program in the daemon's unit has what the daemon needs, and none of what the account has without it"
-    )
+    @Test("a program in the daemon's unit can do what the daemon needs and nothing else")
     func daemon() async throws {
         let machine = try await SystemModeMachine.start()
         for user in [Self.alice, .bob] { _ = try machine.listen(for: user) }
@@ -72,7 +70,7 @@ struct UnitSandboxTests {
         #expect(without["stores"] == "\(Self.alice.uid) \(SystemModeMachine.Account.bob.uid)")
     }
 
-    /// Starts alice's daemon in a sandbox of these lines, and waits until it listens or ends.
+    /// Starts alice's daemon in a sandbox with these lines, and waits until it listens or ends.
     private static func start(_ lines: [Substring]) async throws -> (ended: Int32?, log: String) {
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off"]
@@ -95,12 +93,12 @@ struct UnitSandboxTests {
                 return (nil, text)
             }
             guard ChildProcess.hasEnded(process.processID) else { return nil }
-            // What it wrote since then is all there is.
+            // Its output since then is the whole log.
             return (try await process.waitUntilEnd(), try String(contentsOfFile: log, encoding: .utf8))
         }
     }
 
-    @Test("a filter that kills ends the daemon at its first such call, which shows that there is a filter")
+    @Test("a filter that kills ends the daemon at its first filtered call, which proves the filter's effect")
     func control() async throws {
         let shipped = try ShippedFiles.text(Self.unit).split(separator: "\n")
         #expect(try await Self.start(shipped).ended == nil)
@@ -108,13 +106,13 @@ struct UnitSandboxTests {
         #expect(killing.contains { $0.hasPrefix("SystemCallFilter=~") && $0.contains("@resources") })
         let killed = try await Self.start(killing)
         #expect(killed.ended.map { $0 & 0x7F } == SIGSYS, "\(killed)")
-        // And there is no other one: threads set their priority.
+        // It is the only filtered call: threads set their priority.
         let allowed = try await Self.start(killing + ["[Service]", "SystemCallFilter=setpriority"])
         #expect(allowed.ended == nil, "\(allowed)")
     }
 
     @Test(
-        "a line that the sandbox does not know ends the start",
+        "an unsupported line ends the start",
         arguments: [
             "NoSuchLine=yes", "PrivateUsers=yes", "ProtectSystem=full", "NoNewPrivileges=perhaps",
             "SystemCallFilter=@no-such-set", "CapabilityBoundingSet=CAP_NO_SUCH",
@@ -127,7 +125,7 @@ struct UnitSandboxTests {
         #expect(refused.log.contains("unit-sandbox: "), "\(refused)")
     }
 
-    @Test("the broker in its unit names a user's program and digests templates, by its one capability")
+    @Test("the broker in its unit names a user's program and digests templates, with one capability")
     func broker() async throws {
         let machine = try await SystemModeMachine.start()
         let shipped = try ShippedFiles.text("touchstone-broker.service")
@@ -166,7 +164,7 @@ struct UnitSandboxTests {
         #expect(status.contains("NoNewPrivs:\t1") && status.contains("Seccomp:\t2"))
         #expect(try Self.space("net", of: "\(broker.processID)") != Self.space("net", of: "self"))
         broker.stop()
-        // The line that gives the capability is one that it cannot do without.
+        // Control: without the capability the broker fails.
         let without = shipped.replacing(
             "CapabilityBoundingSet=CAP_SYS_PTRACE",
             with: "CapabilityBoundingSet="
@@ -182,7 +180,7 @@ struct UnitSandboxTests {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/ns/\(name)")
     }
 
-    /// The broker in a sandbox of these lines, on the socket of its other unit.
+    /// The broker in a sandbox with these lines, on the socket of its socket unit.
     static func broker(
         _ unit: String,
         _ machine: SystemModeMachine,
@@ -215,7 +213,7 @@ struct UnitSandboxTests {
         return (process, log)
     }
 
-    /// Asks it as the daemons' account does.
+    /// Sends the broker a request as the daemons' account.
     private static func ask(
         _ request: BrokerRequest,
         of process: Int32 = 0,

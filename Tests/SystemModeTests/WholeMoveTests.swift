@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A keychain that moves to system mode, and back, by root's command",
+    "Moving a keychain to system mode and back with root's command",
     .serialized,
     .enabled(if: MovingMachine.isPossible, MovingMachine.reason),
     .timeLimit(.minutes(20))
@@ -13,12 +13,12 @@ struct WholeMoveTests {
     private static let openRules =
         "polkit.addRule(function(a, s) { if (a.id.indexOf('net.reactivated.fprint') == 0) return polkit.Result.YES; });"
 
-    /// What a user's programs meet while the keychain moves.
+    /// Reads an item repeatedly while the keychain moves.
     private struct Reader {
         let process: ChildProcess
         let log: String
 
-        /// Reads one item over and over.
+        /// Starts to read the item.
         init(_ moving: MovingMachine, _ name: String) async throws {
             log = moving.machine.directory.appending("reads-\(UUID().uuidString)")
             let script = """
@@ -35,7 +35,7 @@ struct WholeMoveTests {
             try await self.wait(for: 1)
         }
 
-        /// Waits for so many more reads.
+        /// Waits for `count` more reads.
         func wait(for count: Int) async throws {
             let before = lines.count
             try await Deadline.wait(for: "reads") { lines.count >= before + count ? true : nil }
@@ -48,7 +48,7 @@ struct WholeMoveTests {
             ).dropLast()
         }
 
-        /// Ends it and gives what it met: exit status and first line.
+        /// Stops, and returns the results: exit status and first line.
         func end() async throws -> [Substring] {
             try "".write(toFile: log + ".end", atomically: false, encoding: .utf8)
             _ = try await process.waitUntilEnd()
@@ -56,24 +56,22 @@ struct WholeMoveTests {
         }
     }
 
-    @Test(
-        "all items open in each place, whoever holds the keys; programs meet one of the two, and never none"
-    )
+    @Test("all items open in both places, and programs never find an empty keychain")
     func software() async throws { try await thereAndBack(tpm: nil) }
 
     @Test(
-        "and on a TPM, whose seals do not depend on whose files they are",
+        "the move works on a TPM, whose sealing does not depend on the files' owner",
         .enabled(if: access("/usr/bin/swtpm", X_OK) == 0, "swtpm is missing")
     )
     func hardware() async throws {
         let chip = try await SoftwareTPM.start()
-        // On a real machine both are in the group tss.
+        // On a real machine both accounts are in the group tss.
         chip.admitEverybody()
         try await thereAndBack(tpm: chip.tcti)
     }
 
     @Test(
-        "is checked on a terminal of the user's own where root's command runs on one of root's, as sudo's does",
+        "the check has a terminal of the user's own if root's command is on root's, as with sudo",
         .enabled(if: TerminalPerson.isPossible, "pinentry-tty or touchstone-agent is missing"),
         .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
     )
@@ -82,7 +80,7 @@ struct WholeMoveTests {
         #expect(try await moving.run(["setup"]).status == 0)
         let begun = try await moving.move("enable", ["--later"])
         #expect(begun.status == 7, "\(begun.output)")
-        // From here on the boxes are drawn by an agent, as in an installed system.
+        // From here on an agent shows the prompts, as on an installed system.
         let settings = ScriptedOwner.settings.filter { $0.contains("scrypt") || $0.hasPrefix("tpm") }
         try moving.machine.write(
             (TerminalPerson.settings + settings.filter { !TerminalPerson.settings.contains($0) } + [
@@ -126,7 +124,7 @@ struct WholeMoveTests {
         let boxes = moving.system.boxes
         let reader = try await Reader(moving, "plain")
 
-        // Nobody starts the daemon here: the command says so, and goes on when it is run again.
+        // Nothing starts the daemon here: the command says so, and continues when run again.
         let begun = try await moving.move("enable")
         #expect(begun.status == 7 && begun.output.contains("start touchstoned --owner"), "\(begun.output)")
         #expect(moving.ownNames.isSuperset(of: ["moved", "keybag", "items.sqlite"]))
@@ -153,7 +151,8 @@ struct WholeMoveTests {
         try await reader.wait(for: 3)
         try await expectAll("back")
         for line in try await reader.end() {
-            // The keychain with all of it, or that it is out of reach, or that its daemon ended: never an empty one.
+            // The complete keychain, or an error that it is unavailable or that its daemon ended; never an
+            // empty one.
             let isOne = line == "0 secret plain"
             #expect(
                 isOne || line.hasPrefix("7 ") || line.hasPrefix("1 error: the daemon went away"),
@@ -163,7 +162,7 @@ struct WholeMoveTests {
     }
 
     @Test(
-        "a secret of the enrolled fingers opens by the same finger before, in system mode, and back where templates cannot be read",
+        "a secret bound to the enrolled set opens with the same finger before, in and after system mode",
         .enabled(
             if: ShippedFiles.isProgram("/usr/libexec/fprintd")
                 && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
@@ -206,7 +205,7 @@ struct WholeMoveTests {
         #expect(back.output.contains("bound to the names of the fingers"), "\(back.output)")
         try moving.own.tell([.waits])
         try await expectOpen("back", 42)
-        // Another finger is another set there, too.
+        // Another finger makes another set there, too.
         try await Enroller(bus, user: "alice").enrol(SyntheticFinger(2), as: "left-thumb")
         let gone = try await moving.run(["get", "touched"])
         #expect(gone.status == 3 && gone.output.contains("fingers"), "\(gone.output)")
@@ -215,7 +214,7 @@ struct WholeMoveTests {
 }
 
 extension SoftwareTPM {
-    /// Lets all users of the machine use the chip until it is started anew.
+    /// Lets all users of the machine use the chip until its restart.
     nonisolated func admitEverybody() {
         for path in [socket, "\(socket).ctrl"] { chmod(path, 0o666) }
         chmod((socket as NSString).deletingLastPathComponent, 0o711)

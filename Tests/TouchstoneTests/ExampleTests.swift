@@ -1,11 +1,11 @@
 import Foundation
 import Security
 import Testing
-// No @testable: this is what an app sees.
+// No @testable: this is an app's view.
 import Touchstone
 import TouchstoneTesting
 
-/// Programs as apps write them.
+/// Code as apps write it.
 enum Example {
     struct Tokens: Codable, Equatable {
         var access: String
@@ -73,9 +73,9 @@ enum Example {
     }
 }
 
-@Suite("Programs as apps write them", .timeLimit(.minutes(20)))
+@Suite("Code as apps write it", .timeLimit(.minutes(20)))
 struct ExampleTests {
-    @Test("a token store, a diary, a payment, two reads on one prompt")
+    @Test("a token store, a diary, a payment and two reads with one prompt work")
     func run() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -83,7 +83,7 @@ struct ExampleTests {
             #expect(try await Example.rotate(to: .init(access: "a", refresh: "r1")) == nil)
             try world.touches()
             #expect(try await Example.refreshToken() == "r1")
-            // The minute of the rule is not over.
+            // The rule's minute is not over.
             #expect(try await Example.rotate(to: .init(access: "a", refresh: "r2")) == "r1")
             #expect(world.prompts == 1)
 
@@ -109,7 +109,7 @@ struct ExampleTests {
         }
     }
 
-    @Test("a new finger ends the token, and the app signs in with the password")
+    @Test("an enrolled finger invalidates the token, and the app falls back to the password")
     func newFinger() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -121,7 +121,7 @@ struct ExampleTests {
         }
     }
 
-    @Test("the off switch deletes stores and keys, and nothing of other fronts")
+    @Test("deleteEverything deletes stores and keys, and nothing of other modules")
     func deleteEverything() async throws {
         let world = try await World()
         let other: [CFString: Any] = [
@@ -137,13 +137,13 @@ struct ExampleTests {
             try await Keychain.current.deleteEverything()
             #expect(try await store.status().isEmpty)
             await #expect(throws: TouchstoneError(.notFound)) { try await DeviceSigningKey.find("key") }
-            // The name is free for another rule.
+            // The name can be used with another rule.
             try await SecretStore("all", rule: .afterFirstUnlock).write("x", for: "key")
             #expect(SecItemCopyMatching(other as CFDictionary, nil) == errSecSuccess)
         }
     }
 
-    @Test("a stream tells what is so, and what becomes of it, until its listener goes")
+    @Test("a capability stream yields the current state and its changes until the listener ends")
     func capabilities() async throws {
         let world = try await World.withFinger()
         try await world.use {

@@ -4,21 +4,21 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-/// A keychain with its daemon, and a sensor that follows a script.
+/// A keychain with its daemon, and a scripted sensor.
 struct World {
     let keychain: PrivateKeychain
     let fprintd: ScriptedFprintd?
     private let bus: PrivateBus?
     private let promptsBefore: Int
-    /// Who listens to what this process does in this keychain, for the side that counts those.
+    /// The listeners to this process's actions, where the platform needs them.
     let listeners = Listeners()
 
-    /// A keychain that is set up and unlocked.
+    /// Creates a keychain that is set up and unlocked.
     ///
     /// - Parameters:
-    ///   - fingers: what is enrolled; nil for no sensor.
-    ///   - settings: more lines for the daemon's configuration.
-    /// - Throws: what starting its parts throws.
+    ///   - fingers: the enrolled fingers; nil for no sensor.
+    ///   - settings: additional lines of the daemon's configuration.
+    /// - Throws: an error of starting one of the parts.
     init(fingers: [String]? = nil, settings: [String] = []) async throws {
         var bus: PrivateBus?
         var fprintd: ScriptedFprintd?
@@ -36,38 +36,38 @@ struct World {
     /// One enrolled finger.
     static func withFinger() async throws -> World { try await World(fingers: ["right-index-finger"]) }
 
-    /// The boxes shown since the set-up.
+    /// The number of prompts since set-up.
     var prompts: Int { keychain.prompts - promptsBefore }
 
-    /// Has the next boxes wait for the enrolled finger, which touches each as soon as the sensor is armed.
+    /// Lets the next prompts wait for the enrolled finger, which touches each as soon as the sensor is armed.
     func touches(_ count: Int = 1) throws {
         try keychain.tellPerson(Array(repeating: .waits, count: count))
         fprintd?.change { $0.verifications = Array(repeating: .init([.match]), count: count) }
     }
 
-    /// Has the next boxes cancelled.
+    /// Cancels the next prompts.
     func cancels(_ count: Int = 1) throws {
         try keychain.tellPerson(Array(repeating: .cancels, count: count))
     }
 
-    /// Has the next box left alone, by the person and the fingers.
+    /// Leaves the next prompt unanswered, without a touch.
     func ignores() throws {
         try keychain.tellPerson([.waits])
         fprintd?.change { $0.verifications = [] }
     }
 
-    /// Has the next boxes answered as usual, also where a box was taken away before its person did as told.
+    /// Answers the next prompts as usual, also if a prompt was removed before its scripted action.
     func answers() throws { try keychain.tellPerson([]) }
 
     /// Locks the keychain, as a screen lock does.
     func lock() throws { try keychain.client.lock() }
 
-    /// Waits until so many boxes were shown since the set-up.
+    /// Waits until `count` prompts were shown since set-up.
     func waitForPrompt(_ count: Int) async throws {
         try await Deadline.wait(for: "box \(count)") { prompts >= count ? true : nil }
     }
 
-    /// Changes what is enrolled, and has the daemon see it.
+    /// Changes the enrolled fingers, and waits until the daemon notices.
     func enrol(_ fingers: [String]) async throws {
         let before = try keychain.client.canEvaluatePolicy(1).domainState
         fprintd?.change { $0.sensors[0].fingers = fingers }
@@ -78,7 +78,7 @@ struct World {
     }
 }
 
-/// The error of a call; nil where it threw none.
+/// The error of a call; nil if it threw none.
 func failure<R>(_ body: () async throws(TouchstoneError) -> R) async -> TouchstoneError? {
     do throws(TouchstoneError) {
         _ = try await body()

@@ -5,18 +5,19 @@ import TouchstoneTesting
 @testable import AuthenticationEngine
 
 @Suite(
-    "Every event in every state of an evaluation's machine",
+    "Model checking of the evaluation's state machine",
     .timeLimit(.minutes(CaseSize.of(20, full: 90)))
 )
 struct SessionExplorationTests {
-    /// Where an evaluation may begin.
+    /// The initial states of an evaluation.
     private static func setups(_ requirement: AuthenticationRequirement) -> [SessionSetup] {
         guard let group = AccessGroup("tests") else { fatalError("a group has a name") }
         let caller = Caller(uid: 1, pid: 2, processStart: 3, program: nil, accessGroup: group)
         var configuration = AuthenticationConfiguration()
         configuration.retryScans = 2
         var setups: [SessionSetup] = []
-        // Two fingers before the lockout, one passcode before a delay and two before the end; and locked out.
+        // Two attempts before the biometry lockout, one passcode before a delay and two before the end; and
+        // locked out.
         for (fingers, passcodes) in CaseSize.of([(3, 8)], full: [(3, 8), (5, 8)]) {
             for isUnlocked in [true, false] {
                 for seen in [[SessionState.here], []] {
@@ -43,12 +44,12 @@ struct SessionExplorationTests {
         return setups
     }
 
-    /// What was seen from all starts, up to the first fault.
+    /// The results from all initial states, up to the first fault.
     private struct Exploration: Sendable {
         private(set) var states = 0
         private(set) var steps = 0
         private(set) var depth = 0
-        /// The starts from which every state was seen.
+        /// The initial states from which every reachable state was visited.
         private(set) var whole = 0
         private(set) var ends: Set<String> = []
         private(set) var fault: String?
@@ -69,11 +70,12 @@ struct SessionExplorationTests {
     }
 
     @Test(
-        "breaks no invariant, however the person, the sensor, the keybag and the store behave",
+        "no sequence of prompt, sensor, keybag and store events breaks an invariant",
         arguments: AuthenticationRequirement.allCases
     )
     func invariants(requirement: AuthenticationRequirement) async throws {
-        // On a thread of its own: at full size this computes for minutes, and the other tests need the pool's threads.
+        // On its own thread: at full size this computes for minutes, and the other tests need the pool's
+        // threads.
         let setups = Self.setups(requirement)
         let exploring = BlockingCall { Exploration(of: setups, to: CaseSize.of(11, full: 16)) }
         let found = try await exploring.value
@@ -82,14 +84,15 @@ struct SessionExplorationTests {
             "\(requirement): \(found.states) states from \(setups.count) starts, \(found.steps) steps,",
             "to a depth of \(found.depth), \(found.whole) of them whole; ends: \(found.ends.sorted())"
         )
-        // A user who cancels, an app that vanishes, a sleep, a lock, and the tenth wrong passcode were on the way.
+        // The visited ends include a cancelling user, a vanished app, a sleep, a lock, and the tenth wrong
+        // passcode.
         #expect(found.ends.isSuperset(of: ["-2 ", "-9 ", "-4 suspended", "-4 locked", "-1 closed"]))
         if requirement == .biometry {
             #expect(found.ends.isSuperset(of: ["-8 ", "-8 enrolmentChanged", "biometry"]))
         }
     }
 
-    @Test("a copy of a machine does what the machine does, wherever it is", arguments: 0..<4)
+    @Test("a copied session behaves like the original in every state", arguments: 0..<4)
     func copies(kind: Int) throws {
         let requirement = AuthenticationRequirement.allCases[kind]
         var random = UInt64(kind) + 1
@@ -102,7 +105,7 @@ struct SessionExplorationTests {
                     var copy = session.copy()
                     let actions = session.handle(event, at: now)
                     #expect(copy.handle(event, at: now) == actions)
-                    // What a new copy forgot would show later.
+                    // Continue with the copy, so that state lost by copying shows later.
                     session = copy.copy()
                     random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                     let events = SessionExplorer.events(session.boxCount, session.waitCount)
@@ -113,7 +116,7 @@ struct SessionExplorationTests {
         }
     }
 
-    // MARK: What the exploration found
+    // MARK: Regressions that the exploration found
 
     private static func session(_ requirement: AuthenticationRequirement) -> AuthenticationSession {
         AuthenticationSession(setups(requirement)[0])
@@ -121,7 +124,7 @@ struct SessionExplorationTests {
 
     private static let now = BootTime(bootID: "one", nanoseconds: 86_400_000_000_000)
 
-    @Test("hardware that is missing gives a passcode's count back for good, and a finger's with it")
+    @Test("missing hardware refunds a passcode attempt and the fingerprint attempt with it")
     func bothGivenBack() {
         var session = Self.session(.biometryOrPasscode)
         let events: [SessionEvent] = [
@@ -138,7 +141,7 @@ struct SessionExplorationTests {
     }
 
     @Test(
-        "a touch alone is nothing once the fingers were seen to change, whatever an earlier look says",
+        "a match alone does not succeed after an enrolment change, whatever an earlier check reported",
         arguments: 0..<3
     )
     func changeDuringLook(kind: Int) {
@@ -160,9 +163,7 @@ struct SessionExplorationTests {
         #expect(!isOver)
     }
 
-    @Test(
-        "a touch that is lost with the sensor is counted, also where the sensor never said that it was armed"
-    )
+    @Test("a touch lost with the sensor is counted even if the sensor never reported that it was armed")
     func touchBeforeArmed() {
         var session = Self.session(.biometry)
         let events: [SessionEvent] = [

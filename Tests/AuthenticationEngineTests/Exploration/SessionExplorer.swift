@@ -2,17 +2,17 @@ import KeychainModel
 
 @testable import AuthenticationEngine
 
-/// Goes through the states of a machine, each with every event, the nearest first.
+/// Breadth-first search through a session's states, with every event in each.
 struct SessionExplorer {
-    /// What happens next.
+    /// A transition.
     enum Step: Sendable {
-        /// The machine is told of it; `isSaved` says whether the store takes a count that follows.
+        /// The session handles an event; `isSaved` says whether the store can save a count that follows.
         case event(SessionEvent, isSaved: Bool)
-        /// A day goes by.
+        /// A day passes.
         case later
     }
 
-    /// A state that was found, and how.
+    /// A visited state, and the path to it.
     private final class Place {
         var session: AuthenticationSession
         let witness: SessionWitness
@@ -41,20 +41,20 @@ struct SessionExplorer {
     }
 
     let setup: SessionSetup
-    /// How many states there were, the first one too.
+    /// The number of visited states, including the first.
     private(set) var stateCount = 0
     private(set) var stepCount = 0
-    /// How many steps lead to the farthest state that was looked at, and whether none is farther.
+    /// The distance of the farthest visited state, and whether none is farther.
     private(set) var depth = 0
     private(set) var isWhole = false
-    /// The ends that were met: factors, or the error's code.
+    /// The ends that were reached: factors, or the error's code.
     private(set) var ends: Set<String> = []
-    /// The invariant that was broken first, and the shortest way there.
+    /// The first broken invariant, and the shortest path to it.
     private(set) var fault: String?
 
     init(_ setup: SessionSetup) { self.setup = setup }
 
-    /// Goes as far as `limit` steps from the start.
+    /// Explores up to `limit` steps from the start.
     mutating func explore(to limit: Int) {
         var found: Set<SessionState> = []
         let start = Place(
@@ -81,7 +81,7 @@ struct SessionExplorer {
         isWhole = places.isEmpty
     }
 
-    /// Where every event leads, in whatever state it comes; also where the store refuses a count that is asked for.
+    /// The successors of a state for every event, also with a store that fails to save a requested count.
     private mutating func steps(from place: Place) -> [Place] {
         var places: [Place] = []
         for event in Self.events(place.session.boxCount, place.session.waitCount) {
@@ -96,7 +96,7 @@ struct SessionExplorer {
         return places
     }
 
-    /// Every event, for a machine whose last box and last wait have these numbers.
+    /// All events, for a session whose last prompt and last wait have these numbers.
     static func events(_ box: Int, _ wait: Int) -> [SessionEvent] {
         let missing = KeychainError(.notAvailable, cause: .missingHardware)
         return [
@@ -118,7 +118,7 @@ struct SessionExplorer {
         ]
     }
 
-    /// Tells the machine of an event; no place where that breaks an invariant.
+    /// Applies an event to a session; no place if that breaks an invariant.
     private mutating func take(
         _ event: SessionEvent,
         isSaved: Bool,

@@ -3,7 +3,7 @@ import KeychainModel
 @testable import AuthenticationEngine
 
 extension AuthenticationSession {
-    /// Another machine in the same state.
+    /// Another session in the same state.
     borrowing func copy() -> AuthenticationSession {
         var copy = AuthenticationSession(setup)
         copy.phase = phase
@@ -26,19 +26,19 @@ extension AuthenticationSession {
         return copy
     }
 
-    /// Why the fingers are being looked at; nil while they are not.
+    /// Why the enrolment is being checked; nil if it is not.
     var check: Check? {
         if case .looking(let check) = phase { check } else { nil }
     }
 
-    /// What happens once the sensor is off.
+    /// What follows once the sensor is stopped.
     var next: Next? {
         if case .stopping(let stop) = phase { stop.next } else { nil }
     }
 
     var isTrying: Bool { uncounted != nil }
 
-    /// The counts before the passcode that is being tried was counted.
+    /// The counts before the passcode being tried was counted.
     var uncounted: AttemptRecord? {
         if case .trying(let trying) = phase { trying.uncounted } else { nil }
     }
@@ -48,10 +48,10 @@ extension AuthenticationSession {
     }
 }
 
-/// Where a machine and its world are: all that decides what may follow.
+/// The state of a session and its environment: everything that determines what may follow.
 ///
-/// The numbers of boxes and waits grow, and mean only whether they are the last ones; words on a box matter only where the
-/// machine compares them; how long a pause is matters to nobody but the clock.
+/// Numbers of prompts and waits grow and only matter as to whether they are the last ones; texts of a prompt
+/// matter only where the session compares them; the length of a pause matters only to the clock.
 struct SessionState: Hashable {
     private let failures: [Int]
     private let mayTry: UInt8

@@ -2,26 +2,27 @@ import KeychainModel
 
 @testable import AuthenticationEngine
 
-/// What the world of an evaluation knows of it by its actions alone: the store, the sensor, the keybag, the screen.
+/// The environment of an evaluation as its actions reveal it: the store, the sensor, the keybag, the screen.
 ///
-/// It believes nothing of the machine's own state, and says which of the invariants an action breaks. They are:
+/// It does not trust the session's own state, and reports the invariant that an action breaks:
 ///
-/// 1. No proof without a verdict of this run: a finger counts after a match of an armed sensor and a look at the
-///    enrolled fingers that came after it, the passcode after the keybag opened. A touch alone does not count where the
-///    passcode is due, the keybag is locked, or the passcode was never typed, nor after the fingers changed.
-/// 2. A durable count before every arming and every try, one for each; it is given back only where no finger took part
-///    and no passcode was judged.
-/// 3. Nothing after the end; and before it, the sensor's last word and the judgement of a passcode are awaited.
-/// 4. Every box is taken away: there is one at most, it is the one the machine knows, it goes with a match, and the
-///    sensor is armed only while it is visible.
-/// 5. Somebody is always waited for: the person, the sensor, the keybag, or the look at the fingers.
+/// 1. No proof without a verdict of this run: a fingerprint counts after a match of an armed sensor and an
+///    enrolment check that began after the match, the passcode after the keybag opened. A fingerprint alone does
+///    not count if the passcode is due, the keybag is locked, the passcode was never entered, or the enrolment
+///    changed.
+/// 2. A count is saved before every arming and every passcode try, one for each; it is refunded only if no
+///    touch took place and no passcode was judged.
+/// 3. No action follows the end; the end comes only after the sensor's last event and a passcode's verdict.
+/// 4. Every prompt is removed: there is at most one, it is the one the session knows, a match removes it, and
+///    the sensor is armed only while it is visible.
+/// 5. Something is always awaited: the user, the sensor, the keybag, or the enrolment check.
 struct SessionWitness: Hashable {
-    /// What the store holds for sure.
+    /// The counts that the store has certainly saved.
     var biometryFailures: Int
     var passcodeFailures: Int
-    /// A durable count of a finger whose verdict is still to come.
+    /// A saved count of a fingerprint attempt whose verdict is pending.
     var isFingerCounted = false
-    /// A finger touched the sensor since that count, and is being judged.
+    /// A finger touched the sensor since that count, and its verdict is pending.
     var hadContact = false
     var isScanning = false
     var isClaiming = false
@@ -29,16 +30,16 @@ struct SessionWitness: Hashable {
     var isArmed = false
     /// A passcode is being judged.
     var isTrying = false
-    /// What was shown in this run.
+    /// What was proven in this run.
     var isMatched = false
     var isMatchConfirmed = false
     var isOpened = false
     var sawChange = false
     var sawChangeSinceArming = false
-    /// How often the enrolled fingers are being looked at, and how often that was when the finger matched.
+    /// The number of pending enrolment checks, and that number at the time of the match.
     var looks = 0
     var looksBeforeMatch = 0
-    /// The box that is up, and whether it can be seen.
+    /// The current prompt, and whether it is visible.
     var box: Int?
     var isBoxVisible = false
     var isOver = false
@@ -50,7 +51,7 @@ struct SessionWitness: Hashable {
 
     // MARK: Events
 
-    /// Notes what happens, before the machine is told.
+    /// Records an event before the session handles it.
     mutating func note(_ event: SessionEvent) {
         switch event {
         case .claimed where isClaiming:
@@ -74,7 +75,7 @@ struct SessionWitness: Hashable {
             isHeld = false
         case .enrolment(let found) where looks > 0:
             looks -= 1
-            // A look that began before the match says nothing about the fingers after it.
+            // A check that began before the match says nothing about the enrolment after it.
             guard looksBeforeMatch == 0 else {
                 looksBeforeMatch -= 1
                 return
@@ -96,14 +97,14 @@ struct SessionWitness: Hashable {
 
     // MARK: Actions
 
-    /// Obeys actions as a runner does; nil where none breaks an invariant.
+    /// Performs actions as a runner does; nil if none breaks an invariant.
     ///
     /// - Parameters:
-    ///   - actions: what the machine wants done for `event`.
-    ///   - event: what they are the answer to.
-    ///   - setup: what the evaluation starts from.
-    ///   - saves: whether the store takes counts; where it does not, what follows a count is not done.
-    /// - Returns: the invariant that is broken, by its number, and how.
+    ///   - actions: the session's actions for `event`.
+    ///   - event: the event that they answer.
+    ///   - setup: the evaluation's initial state.
+    ///   - saves: whether the store saves counts; if not, what follows a count is not performed.
+    /// - Returns: the broken invariant's number, and how it is broken.
     mutating func obey(
         _ actions: [SessionAction],
         for event: SessionEvent,
@@ -223,10 +224,10 @@ struct SessionWitness: Hashable {
         return nil
     }
 
-    /// What the machine believes, compared with what is so; nil where it is the same.
+    /// Compares the session's state with the environment; nil if they agree.
     ///
-    /// - Parameter session: the machine, after the actions were done.
-    /// - Returns: the invariant that is broken.
+    /// - Parameter session: the session after its actions were performed.
+    /// - Returns: the broken invariant.
     func differences(from session: borrowing AuthenticationSession) -> String? {
         guard !isOver else { return session.isOver ? nil : "3: the machine goes on after its end" }
         if session.box?.number != box { return "4: a box is up that the machine does not know, or none" }

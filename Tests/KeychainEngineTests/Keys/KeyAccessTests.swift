@@ -3,11 +3,13 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A private key works for exactly what its access control demands")
+@Suite("A private key is usable only when its access control is satisfied")
 struct KeyAccessTests {
     let keychain = TestKeychain()
 
-    @Test("each combination of constraints, with each combination of factors, for each use")
+    @Test(
+        "every combination of constraints is checked against every combination of factors, for each key use"
+    )
     func matrix() async throws {
         let (engine, passcode) = try await keychain.setUp()
         let peer = try await engine.makeKey()
@@ -42,7 +44,7 @@ struct KeyAccessTests {
         }
     }
 
-    @Test("a proof for one use is not good for another, nor one for reading an item; a policy's is for all")
+    @Test("a proof for one key use is valid for no other use and not for reading an item")
     func operations() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey([.biometryAny, .privateKeyUsage])
@@ -66,7 +68,7 @@ struct KeyAccessTests {
         }
     }
 
-    @Test("a proof without the passcode's key opens no key that demands the passcode, whatever it claims")
+    @Test("a proof that claims the passcode without the passcode key opens no key that requires it")
     func forged() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey([.devicePasscode, .privateKeyUsage])
@@ -75,7 +77,7 @@ struct KeyAccessTests {
         }
     }
 
-    @Test("flags without the leave to use a private key make none")
+    @Test("an access control without the private-key-usage flag makes no key")
     func withoutUsage() async throws {
         let (engine, _) = try await keychain.setUp()
         for flags: AccessControlFlags in [.userPresence, .biometryCurrentSet, .applicationPassword] {
@@ -86,7 +88,7 @@ struct KeyAccessTests {
         }
     }
 
-    @Test("an application password is needed to make a key and to use it; the wrong one opens nothing")
+    @Test("an application password is required to make and use a key, and a wrong one fails")
     func applicationPassword() async throws {
         let (engine, _) = try await keychain.setUp()
         let all: [AccessControlFlags] = [
@@ -113,7 +115,7 @@ struct KeyAccessTests {
         }
     }
 
-    @Test("a locked class is not used: unlocked ones before, the others until the first unlock")
+    @Test("a key is usable in the lock states that its accessibility class allows")
     func locked() async throws {
         var keys: [(Accessibility, EnclaveKey)] = []
         do {
@@ -122,7 +124,7 @@ struct KeyAccessTests {
                 keys.append((accessibility, try await engine.makeKey(accessibility: accessibility)))
             }
             let guarded = try await engine.makeKey([.userPresence, .privateKeyUsage])
-            // Its class stays after a lock, the key for fingers does not.
+            // Its class key is available after a lock, but the biometry key is not.
             let late = try await engine.makeKey(
                 [.biometryAny, .privateKeyUsage],
                 accessibility: .afterFirstUnlock
@@ -140,7 +142,7 @@ struct KeyAccessTests {
                     try await expectLocked { _ = try await engine.makeKey(accessibility: accessibility) }
                 }
             }
-            // The passcode that unlocks may be all that is needed, so nobody is asked for more before it.
+            // Unlocking may satisfy the access control, so no prompt is requested before it.
             try await expectLocked { _ = try await engine.result(guarded) }
             let proofs = [Proofs.of(late.accessControl, [.biometry], operation: .useKeySign)]
             await #expect(throws: NeedsAuthentication.self) { try await engine.result(late) }
@@ -161,7 +163,7 @@ struct KeyAccessTests {
         #expect(error?.cause == .locked)
     }
 
-    @Test("before set-up there are no keys")
+    @Test("before set-up no key can be made")
     func notSetUp() async throws {
         let engine = try keychain.start()
         let error = await #expect(throws: KeychainError(.notAvailable)) { try await engine.makeKey() }
@@ -169,14 +171,14 @@ struct KeyAccessTests {
     }
 }
 
-@Suite("A change of the enrolled fingers and private keys")
+@Suite("Private keys after a change of the enrolled fingers")
 struct KeyEnrolmentTests {
     let keychain = TestKeychain()
     private static func enrolment(_ fingers: String...) -> Enrolment {
         Enrolment(device: "sensor", fingers: fingers, templateDigest: nil, completions: 0)
     }
 
-    @Test("kills the keys of the old set for good; others live")
+    @Test("keys bound to the old set stay invalid, and other keys remain usable")
     func invalidated() async throws {
         let (engine, passcode) = try await keychain.setUp()
         _ = try await engine.observe(Self.enrolment("left"))
@@ -193,7 +195,7 @@ struct KeyEnrolmentTests {
             #expect(try key.signed(try await engine.result(key, proofs: proofs(key))))
         }
         _ = try await engine.observe(Self.enrolment("left", "right"))
-        // Enrolled as before: the old keys stay dead.
+        // Enrolled as before: the old keys stay invalid.
         _ = try await engine.observe(Self.enrolment("left"))
         for key in dying {
             let used = await #expect(throws: KeychainError(.itemNotFound)) {
@@ -210,7 +212,7 @@ struct KeyEnrolmentTests {
         #expect(try next.signed(try await engine.result(next, proofs: proofs(next))))
     }
 
-    @Test("leaves the other way of a key that has one, and asks for that one alone")
+    @Test("a key with an alternative constraint remains usable, and only the alternative is requested")
     func survivingAlternative() async throws {
         let (engine, passcode) = try await keychain.setUp()
         _ = try await engine.observe(Self.enrolment("left"))
@@ -226,7 +228,7 @@ struct KeyEnrolmentTests {
         #expect(needs?.controls.map(\.constraints) == [[.devicePasscode]])
         #expect(try key.signed(try await engine.result(key, proofs: [proof([.passcode])])))
         #expect(try key.signed(try await engine.result(key, proofs: [proof([.biometry, .passcode])])))
-        // What it was made with is still what it says.
+        // Its access control still reports the original flags.
         #expect(try await engine.key(key.representation, groups: [.ours]) == key)
     }
 }

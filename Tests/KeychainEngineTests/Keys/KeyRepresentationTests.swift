@@ -9,7 +9,7 @@ import Testing
 struct KeyRepresentationTests {
     let keychain = TestKeychain()
 
-    @Test("brings the key back, in a later run too")
+    @Test("a representation restores its key, also after a restart")
     func comesBack() async throws {
         let key: EnclaveKey
         do {
@@ -25,7 +25,7 @@ struct KeyRepresentationTests {
         #expect(try key.signed(try await later.result(key)))
     }
 
-    @Test("agrees with the other side on the same secret, for an exchange and for decryption")
+    @Test("agreement and decryption yield the same shared secret as the peer computes")
     func agrees() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey()
@@ -42,7 +42,7 @@ struct KeyRepresentationTests {
         #expect(there != expected)
     }
 
-    @Test("is damaged by any bit that is turned, by any byte that is missing or more")
+    @Test("a representation with a flipped bit, a missing or an extra byte is damaged")
     func bitFlips() async throws {
         let (engine, passcode) = try await keychain.setUp()
         let key = try await engine.makeKey([.userPresence, .privateKeyUsage])
@@ -68,7 +68,7 @@ struct KeyRepresentationTests {
         }
     }
 
-    @Test("is worth nothing for another group, nor in another keychain with the same passcode")
+    @Test("a representation is rejected for another group and in another keychain with the same passcode")
     func foreign() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey(group: .ours)
@@ -88,7 +88,7 @@ struct KeyRepresentationTests {
         #expect(error?.cause == .damaged)
     }
 
-    @Test("shows nothing of the key to who cannot open the keybag, and is never the same twice")
+    @Test("a representation reveals nothing without the keybag, and no two are alike")
     func opaque() async throws {
         let (engine, _) = try await keychain.setUp()
         let first = try await engine.makeKey([.userPresence, .privateKeyUsage])
@@ -101,11 +101,11 @@ struct KeyRepresentationTests {
         ] {
             #expect(octets.range(of: part) == nil)
         }
-        // Even where they say the same, they are sealed anew.
+        // Equal fields are sealed with fresh randomness.
         #expect(zip(first.representation, second.representation).count { $0 == $1 } < 32)
     }
 
-    @Test("has room for the longest group and the largest blob")
+    @Test("the longest group name and the largest blob fit into a representation")
     func longest() async throws {
         struct LargeBlobs: PrivateKeyHardware {
             let isHardware = true
@@ -134,7 +134,7 @@ struct KeyRepresentationTests {
         #expect(result.count == HardwareKey.longestBlob)
     }
 
-    @Test("belongs to the hardware that made the key")
+    @Test("a representation is usable only with the hardware that made the key")
     func otherHardware() async throws {
         let key: EnclaveKey
         do {
@@ -149,7 +149,7 @@ struct KeyRepresentationTests {
         #expect(error?.cause == .otherHardware)
     }
 
-    @Test("of a key made in software stays good when there is hardware later")
+    @Test("a software key remains usable after hardware becomes available")
     func softwareBefore() async throws {
         let key: EnclaveKey
         do {
@@ -166,7 +166,7 @@ struct KeyRepresentationTests {
         #expect(try key.signed(try await engine.result(key)))
     }
 
-    @Test("a keybag that is locked while the hardware works yields no key")
+    @Test("locking the keybag while the hardware is working yields no key")
     func lockedMeanwhile() async throws {
         let engines = Handover()
         let hardware = ScriptedHardware(before: { () throws(KeychainError) in await engines.engine?.lock() })
@@ -185,7 +185,7 @@ struct KeyRepresentationTests {
         func set(_ engine: KeychainEngine?) { self.engine = engine }
     }
 
-    @Test("what the hardware refuses is told as it is")
+    @Test("an error from the hardware is passed on unchanged")
     func refusingHardware() async throws {
         let refusal = KeychainError(.authFailed, cause: .exhausted, remedy: .recover)
         let hardware = ScriptedHardware(before: { () throws(KeychainError) in throw refusal })
@@ -195,7 +195,7 @@ struct KeyRepresentationTests {
         #expect(error?.remedy == .recover)
     }
 
-    @Test("is not used for a digest or a public key that is none, nor with a point off the curve")
+    @Test("a malformed digest, a malformed public key and a point off the curve are rejected")
     func malformedUse() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey()

@@ -4,7 +4,7 @@ import KeychainEngine
 import KeychainModel
 import SecretMemory
 
-/// Keys as the tests make and use them.
+/// Helpers that make and use keys.
 extension KeychainEngine {
     func makeKey(
         _ flags: AccessControlFlags = [],
@@ -19,7 +19,7 @@ extension KeychainEngine {
         )
     }
 
-    /// What a use comes to; throws ``NeedsAuthentication`` where the user would be asked.
+    /// The result of a key use; throws ``NeedsAuthentication`` if a prompt would be needed.
     func result(
         _ key: EnclaveKey,
         _ use: KeyUse = .sign(digest: Letter.digest),
@@ -55,7 +55,7 @@ extension EnclaveKey {
         )
     }
 
-    /// Whether r and s are this key's signature of the letter.
+    /// Whether `signature` (r and s) is this key's signature of the letter.
     func signed(_ signature: [UInt8]) throws -> Bool {
         try P256.Signing.PublicKey(x963Representation: publicKey).isValidSignature(
             P256.Signing.ECDSASignature(rawRepresentation: signature),
@@ -70,7 +70,7 @@ enum Letter {
     static let digest = Array(SHA256.hash(data: text))
 }
 
-/// Hardware that does what a closure says before it does its work.
+/// Software keys behind a closure that runs before each operation.
 struct ScriptedHardware: PrivateKeyHardware {
     private let software = SoftwarePrivateKeys()
     var isHardware = true
@@ -101,7 +101,7 @@ struct ScriptedHardware: PrivateKeyHardware {
 }
 
 extension TestKeychain {
-    /// Opens the keychain's files as a daemon with other hardware does.
+    /// Opens the keychain's files as a daemon with other hardware would.
     func start(privateKeys: any PrivateKeyHardware) throws -> KeychainEngine {
         let directory = try StoreDirectory(path: path)
         return try KeychainEngine(
@@ -113,7 +113,7 @@ extension TestKeychain {
         )
     }
 
-    /// A keychain that was just set up, with other hardware for its private keys.
+    /// A newly set-up keychain with other hardware for its private keys.
     func setUp(privateKeys: any PrivateKeyHardware) async throws -> KeychainEngine {
         let engine = try start(privateKeys: privateKeys)
         try await engine.setUp(

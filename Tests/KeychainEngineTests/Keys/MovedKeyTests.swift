@@ -3,11 +3,11 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A private key goes to another group with its item")
+@Suite("Moving a private key to another group with its item")
 struct MovedKeyTests {
     let keychain = TestKeychain()
 
-    /// An item that holds a key, as the front adds it.
+    /// Adds an item that holds a key, as the front end does.
     private func add(_ key: EnclaveKey, to engine: KeychainEngine) async throws {
         let item = NewItem(
             itemClass: .key,
@@ -40,7 +40,7 @@ struct MovedKeyTests {
         )
     }
 
-    /// The key that a group finds; nil where it finds none.
+    /// The key that a group finds; nil if none.
     private func held(_ key: EnclaveKey, _ engine: KeychainEngine, by group: AccessGroup) async throws
         -> EnclaveKey?
     {
@@ -61,7 +61,7 @@ struct MovedKeyTests {
         }
     }
 
-    @Test("the new group finds it and uses it, the old one does neither")
+    @Test("only the new group finds and uses a moved key")
     func moved() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey(.privateKeyUsage)
@@ -72,12 +72,12 @@ struct MovedKeyTests {
         #expect(try key.signed(try await engine.result(moved, group: .theirs)))
         let error = await #expect(throws: KeychainError(.decode)) { try await engine.result(moved) }
         #expect(error?.cause == .otherGroup)
-        // Nothing but the group has changed.
+        // Only the group has changed.
         let read = try await engine.key(moved.representation, groups: [.theirs])
         #expect(read == key.with(representation: moved.representation))
     }
 
-    @Test("one that demands the user asks for it, and demands it as before in the new group")
+    @Test("moving a guarded key needs authentication, and its constraints still apply in the new group")
     func guarded() async throws {
         let (engine, passcode) = try await keychain.setUp()
         let key = try await engine.makeKey([.devicePasscode, .privateKeyUsage])
@@ -86,7 +86,7 @@ struct MovedKeyTests {
             Proofs.of(key.accessControl, [.passcode], key: passcode, operation: operation)
         }
         #expect(try await move(engine) == .needsAuthentication([key.accessControl]))
-        // What was shown for a signature is not good for giving the key away.
+        // A proof for signing does not authorise giving the key away.
         let signing = try await move(engine, proofs: [proof(.useKeySign)])
         #expect(signing == .needsAuthentication([key.accessControl]))
         await #expect(throws: KeychainError(.interactionNotAllowed)) { try await move(engine, ui: .fail) }
@@ -101,7 +101,7 @@ struct MovedKeyTests {
         #expect(try key.signed(signature))
     }
 
-    @Test("one behind an application password needs it, the right one")
+    @Test("moving a key with an application password needs the right password")
     func applicationPassword() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey([.applicationPassword, .privateKeyUsage], password: "right")
@@ -118,7 +118,7 @@ struct MovedKeyTests {
         }
     }
 
-    @Test("one of a group that the caller has not stays that group's, wherever a copy of it lies")
+    @Test("a key of a group that the caller does not belong to stays bound to that group")
     func foreign() async throws {
         let (engine, _) = try await keychain.setUp()
         let victim = try #require(AccessGroup("/usr/bin/victim"))
@@ -135,7 +135,7 @@ struct MovedKeyTests {
         }
     }
 
-    @Test("one whose enrolled set is gone goes as it is, and stays gone")
+    @Test("a key bound to an invalidated enrolled set is moved unchanged and stays invalid")
     func invalidated() async throws {
         let (engine, _) = try await keychain.setUp()
         _ = try await engine.observe(
@@ -153,7 +153,7 @@ struct MovedKeyTests {
         }
     }
 
-    @Test("data that only claim to be a key go as they are")
+    @Test("data that is not a valid key is moved unchanged")
     func notAKey() async throws {
         let (engine, _) = try await keychain.setUp()
         let key = try await engine.makeKey(.privateKeyUsage)

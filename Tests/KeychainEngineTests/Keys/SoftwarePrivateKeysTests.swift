@@ -9,7 +9,7 @@ import Testing
 struct SoftwarePrivateKeysTests {
     private let keys = SoftwarePrivateKeys()
 
-    @Test("sign digests of each length, as others verify")
+    @Test("a software key signs digests of every length verifiably")
     func signs() async throws {
         let authorization = SecretBytes.random(count: 32)
         let key = try await keys.makeKey(authorization: authorization)
@@ -33,7 +33,7 @@ struct SoftwarePrivateKeysTests {
         await #expect(throws: KeychainError(.param)) { try await signature([1, 2, 3]) }
     }
 
-    @Test("open for their own authorisation alone")
+    @Test("a software key opens only with its own authorisation")
     func authorization() async throws {
         let authorization = SecretBytes.random(count: 32)
         let key = try await keys.makeKey(authorization: authorization)
@@ -46,7 +46,7 @@ struct SoftwarePrivateKeysTests {
         }
     }
 
-    @Test("are not found in a blob that is something else, nor in a changed one")
+    @Test("a malformed or altered blob is rejected")
     func blobs() async throws {
         let authorization = SecretBytes.random(count: 32)
         let key = try await keys.makeKey(authorization: authorization)

@@ -3,11 +3,12 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("An export that is not as it was written makes no keychain")
+@Suite("A damaged export creates no keychain")
 struct ExportDamageTests {
     private let there = TestKeychain()
 
-    /// Whether the new machine takes these bytes, by the code; refused ones leave no trace.
+    /// Whether the new machine accepts these bytes with the code; asserts that a rejection has an expected
+    /// cause.
     private func isTaken(_ octets: [UInt8], _ code: String, by engine: KeychainEngine) async throws -> Bool {
         do throws(KeychainError) {
             return try await engine.accepts(recoveryCode: .text(code), of: MemoryExport(octets))
@@ -24,7 +25,7 @@ struct ExportDamageTests {
         return old
     }
 
-    @Test("no byte of it can be another")
+    @Test("a flipped bit in any byte is rejected")
     func flips() async throws {
         let old = try await old(2)
         let whole = try await old.export().octets()
@@ -44,7 +45,7 @@ struct ExportDamageTests {
         }
     }
 
-    @Test("it cannot be cut anywhere, nor can anything follow")
+    @Test("an export truncated at any byte, or with trailing data, is rejected")
     func cuts() async throws {
         let old = try await old(2)
         let whole = try await old.export().octets()
@@ -58,7 +59,7 @@ struct ExportDamageTests {
             let isMoreTaken = try await isTaken(whole + more, old.code, by: engine)
             #expect(!isMoreTaken)
         }
-        // Cut at each record, and ended as if that were all.
+        // Truncated after each record, with the end record appended.
         for count in 1..<(parts.count - 1) {
             let ended = parts.prefix(count).flatMap { $0 } + parts[parts.count - 1]
             let isEndedTaken = try await isTaken(ended, old.code, by: engine)
@@ -66,7 +67,7 @@ struct ExportDamageTests {
         }
     }
 
-    @Test("its records cannot be put in another order, left out or doubled")
+    @Test("reordered, omitted or duplicated records are rejected")
     func order() async throws {
         let old = try await old(4)
         let parts = MemoryExport.parts(of: try await old.export().octets())
@@ -90,7 +91,7 @@ struct ExportDamageTests {
         }
     }
 
-    @Test("records of two exports of one keychain do not mix")
+    @Test("records of two exports of the same keychain cannot be mixed")
     func mixed() async throws {
         let old = try await old(3)
         let first = MemoryExport.parts(of: try await old.export().octets())
@@ -104,7 +105,7 @@ struct ExportDamageTests {
         }
     }
 
-    @Test("another keychain's code opens nothing of it")
+    @Test("another keychain's recovery code does not open an export")
     func wrongCode() async throws {
         let old = try await old(1)
         let octets = try await old.export().octets()
@@ -126,7 +127,7 @@ struct ExportDamageTests {
         #expect(try await engine.secret("account 0") == "secret 0")
     }
 
-    @Test("other files and newer exports are told apart before a code is asked for")
+    @Test("other files and newer exports are recognised before a recovery code is requested")
     func otherFiles() async throws {
         let engine = try there.start()
         for octets in [[], Array("SQLite format 3".utf8), [UInt8](repeating: 0, count: 4096)] {

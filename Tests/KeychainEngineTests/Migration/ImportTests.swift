@@ -4,9 +4,9 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("An import makes the whole keychain or none")
+@Suite("An import creates the whole keychain or nothing")
 struct ImportTests {
-    /// More than are committed together.
+    /// More items than one commit holds.
     private static let items = 600
 
     private static func export() async throws -> (octets: [UInt8], code: String) {
@@ -15,7 +15,7 @@ struct ImportTests {
         return (try await old.export().octets(), old.code)
     }
 
-    @Test("it is refused where there is a keychain, which stays as it is")
+    @Test("an import into an existing keychain is refused and leaves it unchanged")
     func existing() async throws {
         let old = try await OldKeychain()
         try await old.engine.add("moves", "elsewhere")
@@ -31,7 +31,7 @@ struct ImportTests {
         #expect(try await engine.all().map(\.text) == ["here"])
     }
 
-    @Test("the bytes of an upload are found again, and leave no file")
+    @Test("an uploaded export reads back unchanged and leaves no file")
     func upload() async throws {
         let old = try await OldKeychain()
         try await old.engine.add("moves", "in parts")
@@ -55,7 +55,10 @@ struct ImportTests {
         #expect(try await engine.secret("moves") == "in parts")
     }
 
-    @Test("a crash at any moment leaves no keychain, and a second try makes it", .timeLimit(.minutes(20)))
+    @Test(
+        "a crash at any moment leaves no keychain, and the import can be repeated",
+        .timeLimit(.minutes(20))
+    )
     func crashes() async throws {
         let (octets, code) = try await Self.export()
         let there = TestKeychain()
@@ -67,7 +70,7 @@ struct ImportTests {
             passcode: .text(TestKeychain.newPasscode),
             recoveryCode: .text(code)
         )
-        // Before the keybag's file, in between commits, and after the last item.
+        // Before the keybag file exists, between commits, and after the last item.
         #expect(images.all.count > 20)
         #expect(images.all.contains { FileManager.default.fileExists(atPath: $0.file("import")) })
         for image in images.all {
@@ -80,11 +83,11 @@ struct ImportTests {
         let again = try last.start()
         #expect(try await again.setUp(from: octets, code: code) == Self.items)
         #expect(try await again.secret("account \(Self.items - 1)") == "secret \(Self.items - 1)")
-        // A plain set-up works as well.
+        // A plain set-up also works after a crash.
         _ = try await images.all[images.all.count - 2].setUp()
     }
 
-    @Test("a fault at any moment leaves no keychain, and the same engine makes it at a second try")
+    @Test("an error at any moment leaves no keychain, and the same engine can repeat the import")
     func faults() async throws {
         let (octets, code) = try await Self.export()
         let there = TestKeychain()
@@ -113,7 +116,7 @@ struct ImportTests {
         #expect(await engine.check().items == Self.items)
     }
 
-    @Test("a mark that outlived a finished import changes nothing")
+    @Test("an import marker left after a completed import has no effect")
     func leftMark() async throws {
         let (octets, code) = try await Self.export()
         let there = TestKeychain()
@@ -134,7 +137,7 @@ struct ImportTests {
     }
 }
 
-/// Copies of a directory at moments of its making: what a crash at that moment leaves.
+/// Copies of a directory taken while it is written: what a crash at each moment leaves.
 private final class Images: Sendable {
     private let there: TestKeychain
     private let taken = Guarded<(moments: Int, images: [TestKeychain])>((0, []))
@@ -143,7 +146,7 @@ private final class Images: Sendable {
 
     var all: [TestKeychain] { taken.withLock { $0.images } }
 
-    /// Keeps some moments, and all of the first and last ones.
+    /// Copies the directory at every 40th call, and at all of the first and last ones.
     func take() {
         taken.withLock { taken in
             taken.moments += 1

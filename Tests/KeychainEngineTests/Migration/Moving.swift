@@ -3,10 +3,10 @@ import KeychainEngine
 import KeychainModel
 import SecretMemory
 
-/// An export's bytes in memory, where tests can change them.
+/// An export in memory, so that tests can alter it.
 final class MemoryExport: ExportFile {
     let octets: [UInt8]
-    /// Called before each look at the bytes.
+    /// Called before each read.
     private let willRead: @Sendable () throws(KeychainError) -> Void
 
     init(_ octets: [UInt8], willRead: @escaping @Sendable () throws(KeychainError) -> Void = {}) {
@@ -23,7 +23,7 @@ final class MemoryExport: ExportFile {
         return offset < octets.count ? Array(octets[offset...].prefix(count)) : []
     }
 
-    /// The bytes' parts: the head, and each record with its length.
+    /// The header, and each record with its length prefix.
     static func parts(of octets: [UInt8]) -> [[UInt8]] {
         var parts = [Array(octets.prefix(40))]
         var rest = octets.dropFirst(40)
@@ -41,7 +41,7 @@ extension KeychainExport {
     func octets() throws -> [UInt8] { try file.read(from: 0, upTo: file.count) }
 }
 
-/// A keychain that is to move, with the recovery code that it was set up with.
+/// A keychain to be exported, with its recovery code.
 struct OldKeychain {
     let keychain = TestKeychain()
     let engine: KeychainEngine
@@ -59,10 +59,10 @@ struct OldKeychain {
 }
 
 extension TestKeychain {
-    /// What the owner chooses on the new machine.
+    /// The passcode that the owner chooses on the new machine.
     static let newPasscode = "seven quiet copper lanterns"
 
-    /// The same files in another place, as a crash of the process that holds them would leave them.
+    /// Copies the files elsewhere, as a crash of the process that holds them would leave them.
     func copy() throws -> TestKeychain {
         let copy = TestKeychain()
         try FileManager.default.copyItem(atPath: path, toPath: copy.path)
@@ -71,7 +71,7 @@ extension TestKeychain {
 }
 
 extension KeychainEngine {
-    /// Makes the keychain of an export, as the new machine does.
+    /// Creates the keychain from an export, as the new machine does.
     @discardableResult
     func setUp(from octets: [UInt8], code: String) async throws -> Int {
         try await setUp(
@@ -83,7 +83,7 @@ extension KeychainEngine {
 }
 
 extension SecretBytes {
-    /// The bytes as text; in tests alone.
+    /// The bytes as text; for tests only.
     borrowing func reading() -> String {
         withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
     }

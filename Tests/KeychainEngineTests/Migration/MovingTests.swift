@@ -5,9 +5,9 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@Suite("A keychain moves to another machine through its recovery code")
+@Suite("Moving a keychain to another machine with its recovery code")
 struct MovingTests {
-    /// All rules under which an item may leave.
+    /// All access controls under which an item may be exported.
     static func movable() throws -> [String: AccessControl] {
         let flags: [String: AccessControlFlags] = [
             "free": [], "presence": .userPresence, "finger": .biometryAny, "passcode": .devicePasscode,
@@ -26,7 +26,7 @@ struct MovingTests {
         return controls
     }
 
-    @Test("every item that may leave arrives as it was, under the same rule, out of a locked keychain")
+    @Test("every exportable item arrives unchanged under its access control, from a locked keychain")
     func roundTrip() async throws {
         let old = try await OldKeychain()
         let controls = try Self.movable()
@@ -78,7 +78,7 @@ struct MovingTests {
         #expect(try await old.engine.secret("free ak") == "secret of free ak")
     }
 
-    @Test("an empty keychain moves too")
+    @Test("an empty keychain can be moved")
     func empty() async throws {
         let old = try await OldKeychain()
         let there = TestKeychain()
@@ -86,7 +86,7 @@ struct MovingTests {
         #expect(try await engine.setUp(from: old.export().octets(), code: old.code) == 0)
     }
 
-    @Test("what may not leave stays, and is told with its reason")
+    @Test("items that may not be exported are left out and reported by reason")
     func leftOut() async throws {
         let old = try await OldKeychain()
         let engine = old.engine
@@ -123,7 +123,7 @@ struct MovingTests {
         #expect(report.isSetAuthentic)
     }
 
-    @Test("an item of an enrolled set that is gone stays, or leaves under the rule that is left")
+    @Test("an item of an invalidated enrolled set is left out, or exported under its remaining constraint")
     func invalidated() async throws {
         let old = try await OldKeychain()
         _ = try await old.engine.observe(Self.fingers("left"))
@@ -148,7 +148,7 @@ struct MovingTests {
         #expect(try await engine.secret("either", proofs: proofs) == "still there")
     }
 
-    @Test("a damaged item is counted, and the others leave")
+    @Test("damaged items are counted, and the others are exported")
     func damaged() async throws {
         let old = try await OldKeychain()
         for index in 0..<5 { try await old.engine.add("account \(index)") }
@@ -168,7 +168,7 @@ struct MovingTests {
         #expect(!report.isSetAuthentic, "a row that is gone shows")
     }
 
-    @Test("another code exports nothing, and a mistyped one neither")
+    @Test("a wrong or mistyped recovery code exports nothing")
     func wrongCode() async throws {
         let old = try await OldKeychain()
         let other = try old.engine.makeRecoveryCode().reading()
@@ -184,7 +184,7 @@ struct MovingTests {
         }
     }
 
-    @Test("an export holds no name and no secret in clear, and no two are alike")
+    @Test("an export contains no name or secret in clear, and no two exports are alike")
     func residue() async throws {
         let old = try await OldKeychain()
         let (secret, account) = ("marker-of-a-secret-5b1e", "marker-of-an-account-c3d7")

@@ -1,6 +1,6 @@
 @_spi(AuthenticationEngine) import KeychainModel
 
-/// Successes as the authentication engine would tell them; allowed in tests alone.
+/// Proofs as the authentication engine would issue them; possible only in tests.
 enum Proofs {
     static func of(
         _ control: AccessControl,
@@ -18,7 +18,7 @@ enum Proofs {
         )
     }
 
-    /// A proof that claims everything and holds no key.
+    /// A proof that claims everything and contains no key.
     static let forged = AuthenticationProof(
         factors: [.biometry, .passcode],
         satisfied: Set(AccessConstraint.allCases),

@@ -6,10 +6,10 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-/// A keychain in a private directory, removed with this value.
+/// A keychain in a private directory, which is removed at deinit.
 final class TestKeychain: Sendable {
     static let passcode = "correct horse battery staple"
-    /// The set that is enrolled at set-up.
+    /// The enrolled set at set-up.
     static let enrolled = Enrolment(
         device: "sensor",
         fingers: ["left-index"],
@@ -19,16 +19,17 @@ final class TestKeychain: Sendable {
 
     let path: String
     let audit = RecordedAudit()
-    /// From how many groups of 16 items on the store is not read whole at the first unlock; nil as in a daemon.
+    /// The number of 16-item groups per section, above which the store is not read completely at the first
+    /// unlock; nil: the daemon's limit.
     let groupsInSection: Int?
-    /// How many items there may be; nil as in a daemon.
+    /// The maximum number of items; nil: the daemon's limit.
     let mostItems: Int?
     let delays: BackgroundDelays
 
-    /// Longer than any test takes, however busy the machine.
+    /// Longer than any test takes, even on a busy machine.
     static let never = Duration.seconds(86_400)
 
-    /// Unless `idleDelay` says otherwise, the log is not brought into the file by itself.
+    /// By default the log is not checkpointed in the background.
     init(
         groupsInSection: Int? = nil,
         mostItems: Int? = nil,
@@ -46,7 +47,7 @@ final class TestKeychain: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Opens the keychain's files as a new run of the daemon does; `time` is what its items are dated by.
+    /// Opens the keychain's files as a new run of the daemon does; `time` is the items' date.
     func start(
         time: Int64 = 1_700_000_000_000_000,
         isForTests: Bool = false,
@@ -69,7 +70,7 @@ final class TestKeychain: Sendable {
         )
     }
 
-    /// A keychain that was just set up, unlocked; and the key its passcode opens.
+    /// A newly set-up, unlocked keychain, and its passcode key.
     func setUp(
         enrolled: Enrolment? = TestKeychain.enrolled
     ) async throws -> (KeychainEngine, PasscodeKey) {
@@ -82,14 +83,14 @@ final class TestKeychain: Sendable {
         return (engine, try await engine.key(Self.passcode))
     }
 
-    /// Starts anew and unlocks; the former engine must have been let go.
+    /// Restarts and unlocks; the former engine must have been released.
     func restart(unlocked: Bool = true, sweepDelay: Duration? = nil) async throws -> KeychainEngine {
         let engine = try start(sweepDelay: sweepDelay)
         if unlocked { _ = try await engine.key(Self.passcode) }
         return engine
     }
 
-    /// Lets go of an engine, starts anew and unlocks.
+    /// Releases an engine, restarts and unlocks.
     func restart(_ engine: inout KeychainEngine?) async throws {
         await engine?.close()
         engine = nil
@@ -107,7 +108,7 @@ final class TestKeychain: Sendable {
         try FileManager.default.attributesOfItem(atPath: file(name))[.size] as? Int ?? 0
     }
 
-    /// Changes a file's bytes in place, so that owner and mode stay.
+    /// Overwrites a file in place, so that its owner and mode stay the same.
     func write(_ octets: [UInt8], to name: String) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
         try handle.truncate(atOffset: UInt64(octets.count))
@@ -117,14 +118,14 @@ final class TestKeychain: Sendable {
     }
 }
 
-/// Keeps the events of a test.
+/// Records the audit events of a test.
 final class RecordedAudit: AuditLog {
     private let events = Guarded<[AuditEvent]>([])
 
     func record(_ event: AuditEvent) { events.withLock { $0.append(event) } }
     var kinds: [AuditEvent.Kind] { events.withLock { $0.map(\.kind) } }
 
-    /// Waits for an event, as long as the slowest machine may take.
+    /// Waits for an event, with a deadline that suits the slowest machine.
     func waits(for kind: AuditEvent.Kind) async -> Bool {
         let found = try? await Deadline.wait(for: "\(kind)") { kinds.contains(kind) ? true : nil }
         return found == true
@@ -141,14 +142,14 @@ extension AccessGroup {
 }
 
 extension Optional {
-    /// For constants of tests, which are known to be there.
+    /// Unwraps constants of tests.
     var required: Wrapped {
         guard let self else { fatalError("a constant of the tests is missing") }
         return self
     }
 }
 
-/// An item as it came back.
+/// An item as it was returned.
 struct CopiedItem {
     var reference: PersistentReference?
     var attributes: ItemAttributes?
@@ -159,7 +160,7 @@ struct CopiedItem {
 }
 
 extension KeychainEngine {
-    /// Opens the keybag; fails the test when the passcode is wrong.
+    /// Opens the keybag; throws if the passcode is wrong.
     func key(_ passcode: String) async throws -> PasscodeKey {
         guard case .opened(let key) = try await open(passcode: .text(passcode)) else { throw WrongPasscode() }
         return key
@@ -264,7 +265,7 @@ extension KeychainEngine {
 struct WrongPasscode: Error {}
 struct MissingValue: Error {}
 
-/// The user would be asked for these.
+/// Thrown if a prompt is needed for these access controls.
 struct NeedsAuthentication: Error {
     let controls: [AccessControl]
 }
@@ -280,7 +281,7 @@ extension Optional<String> {
     }
 }
 
-/// Reads a page as a client does.
+/// Decodes a page as a client does.
 func decode(_ page: borrowing EncodedItems) throws -> [CopiedItem] {
     var limits = CBORLimits(depth: 8)
     limits.octets = 4 << 20

@@ -2,14 +2,14 @@ import Foundation
 import Security
 import Testing
 
-/// Certificates that OpenSSL makes, read here, against what OpenSSL tells of them.
+/// Certificates made by OpenSSL, compared with OpenSSL's own output.
 @Suite("Certificates by OpenSSL", .enabled(if: OpenSSL.isInstalled, "no openssl"))
 struct CertificateTests {
     private let openssl: OpenSSL
 
     init() throws { openssl = try OpenSSL() }
 
-    /// A certificate that signs itself.
+    /// Creates a self-signed certificate.
     private func make(
         _ subject: String,
         key: [String] = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
@@ -40,7 +40,7 @@ struct CertificateTests {
         return SecCertificateCopySubjectSummary(certificate) as String?
     }
 
-    @Test("a summary is the name of the highest rank, the last one first")
+    @Test("the summary is the highest-ranking name, with the last one first")
     func summaries() throws {
         #expect(try summary("/O=Works/OU=Unit/CN=Grace Höpper") == "Grace Höpper")
         #expect(try summary("/CN=one/CN=two/O=Works") == "two, one")
@@ -50,7 +50,7 @@ struct CertificateTests {
         #expect(try summary("/C=SE/L=Lund") == "Lund, SE")
     }
 
-    @Test("without a common name a summary is an address that the certificate is for")
+    @Test("without a common name the summary is an address from the certificate")
     func addresses() throws {
         let names = ["-addext", "subjectAltName=DNS:example.org,email:ada@example.org,email:b@example.org"]
         #expect(try summary("/O=Works", names[0], names[1]) == "ada@example.org")
@@ -68,7 +68,7 @@ struct CertificateTests {
         #expect(name as String? == "before")
     }
 
-    @Test("an empty array are the addresses of a subject without any; of common names the last one is told")
+    @Test("a subject without e-mail addresses yields an empty array; the last common name is returned")
     func absent() throws {
         let certificate = try make("/CN=one/CN=two")
         var found: CFArray?
@@ -80,7 +80,7 @@ struct CertificateTests {
         #expect(certificate.description == "<cert: s: two, one i: two, one>")
     }
 
-    @Test("serial number and validity are those that OpenSSL tells")
+    @Test("the serial number and validity dates match OpenSSL's")
     func numbers() throws {
         let certificate = try make("/CN=one")
         let number = try #require(SecCertificateCopySerialNumberData(certificate, nil) as Data?)
@@ -92,7 +92,7 @@ struct CertificateTests {
         format.dateFormat = "MMM d HH:mm:ss yyyy 'GMT'"
         let begin = try #require(SecCertificateCopyNotValidBeforeDate(certificate) as Date?)
         let end = try #require(SecCertificateCopyNotValidAfterDate(certificate) as Date?)
-        // OpenSSL fills days of one digit with a space.
+        // OpenSSL pads one-digit days with a space.
         func told(_ option: String) throws -> String {
             String(try tell(option).split(separator: "=")[1].replacing("  ", with: " "))
         }
@@ -101,7 +101,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "the key is the subject's",
+        "the certificate's key is the subject's key",
         arguments: [
             ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], ["ec", "-pkeyopt", "ec_paramgen_curve:P-384"],
             ["ec", "-pkeyopt", "ec_paramgen_curve:P-521"], ["rsa:2048"],
@@ -124,7 +124,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "no key, but all else, is told of a certificate with a key of another kind",
+        "a certificate with an unsupported key type has no key but everything else",
         arguments: [
             ["ed25519"], ["ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
             ["ec", "-pkeyopt", "ec_paramgen_curve:brainpoolP256r1"],
@@ -137,7 +137,7 @@ struct CertificateTests {
         #expect(SecCertificateCopySubjectSummary(certificate) as String? == "one")
     }
 
-    @Test("nothing is made of bytes that are cut, followed by others, or no DER")
+    @Test("truncated data, trailing data and non-DER data are rejected")
     func malformed() throws {
         let encoded = try encode("/CN=one", key: ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], [])
         func isRead(_ data: Data) -> Bool { SecCertificateCreateWithData(nil, data as CFData) != nil }
@@ -146,9 +146,9 @@ struct CertificateTests {
             Issue.record("read after \(length) bytes")
         }
         #expect(!isRead(encoded + [0]))
-        // The outer length in the long form that is not the shortest.
+        // The outer length in a long form that is not the shortest.
         #expect(!isRead(Data([0x30, 0x83, 0x00]) + encoded[2...]))
-        // A byte may be changed in a name, a number or a signature; the process lives on whichever it is.
+        // A flipped bit in a name, number or signature may be accepted, but never crashes the process.
         for index in encoded.indices {
             for bit in 0..<8 {
                 var changed = encoded
@@ -160,7 +160,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("certificates are equal when their bytes are, and know their type")
+    @Test("certificates are equal if their bytes are, and have a type ID")
     func equality() throws {
         let encoded = try encode("/CN=one", key: ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], [])
         let first = try #require(SecCertificateCreateWithData(kCFAllocatorDefault, encoded as CFData))

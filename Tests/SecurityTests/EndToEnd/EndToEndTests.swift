@@ -2,7 +2,7 @@ import LocalAuthentication
 import Testing
 
 @Suite(
-    "The keychain, through to a real daemon",
+    "SecItem functions with a real daemon",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built")
 )
 struct EndToEndTests {
@@ -29,7 +29,7 @@ struct EndToEndTests {
         return (status, result as? Data)
     }
 
-    @Test("stores, finds, changes and deletes a password without asking anybody")
+    @Test("a password is stored, found, updated and deleted without a prompt")
     func lifeOfAPassword() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -66,7 +66,7 @@ struct EndToEndTests {
         #expect(running.prompts == 0)
     }
 
-    @Test("deletes all where macOS code says that it means all")
+    @Test("SecItemDelete with kSecMatchLimitAll deletes all matches")
     func deletionOfAll() async throws {
         let running = try await RunningKeychain()
         running.use {
@@ -82,7 +82,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test("returns all items as an array, in the shapes asked for")
+    @Test("all matches are returned as an array, with the requested keys")
     func all() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -109,7 +109,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test("asks for an item that demands the user, and says that the user refused")
+    @Test("an item with user presence prompts, and a cancellation is reported")
     func userPresence() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -133,24 +133,24 @@ struct EndToEndTests {
         }
     }
 
-    @Test("follows the three rules of kSecUseAuthenticationContext, counted by prompts")
+    @Test("the three rules of kSecUseAuthenticationContext hold, as the number of prompts shows")
     func contexts() async throws {
         let running = try await RunningKeychain()
         try running.use { try #expect(Self.add(.userPresence) == errSecSuccess) }
-        // Absent: a fresh one for each call.
+        // Without a context each call gets a new one.
         running.use {
             #expect(Self.read().status == errSecSuccess)
             #expect(Self.read().status == errSecSuccess)
         }
         #expect(running.prompts == 2)
-        // Not authenticated yet: it prompts, and can be used again.
+        // A context that is not authenticated prompts, and can be reused.
         running.use {
             let context = LAContext()
             #expect(Self.read([kSecUseAuthenticationContext: context]).status == errSecSuccess)
             #expect(Self.read([kSecUseAuthenticationContext: context]).status == errSecSuccess)
         }
         #expect(running.prompts == 3)
-        // Authenticated: no prompt.
+        // An authenticated context does not prompt.
         let context = running.use { LAContext() }
         #expect(
             try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "open the safe")
@@ -163,7 +163,7 @@ struct EndToEndTests {
         #expect(running.prompts == 4)
     }
 
-    @Test("finds a host with its subdomains, and text whatever its case")
+    @Test("a host matches with its subdomains, and text matches case-insensitively")
     func looseMatches() async throws {
         let running = try await RunningKeychain()
         running.use {
@@ -195,7 +195,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test("tells why a policy cannot be met, and that the user refused")
+    @Test("policies that cannot be evaluated and cancellations are reported")
     func policies() async throws {
         let running = try await RunningKeychain()
         let context = running.use { LAContext() }
@@ -223,7 +223,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test("opens an item with an application password by that password alone")
+    @Test("an item with an application password opens only with that password")
     func applicationPassword() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -240,7 +240,9 @@ struct EndToEndTests {
         }
     }
 
-    @Test("asks for the passcode of an item that demands it, and evaluates its rules beforehand")
+    @Test(
+        "an item that requires the passcode prompts for it; its access control can be evaluated before"
+    )
     func devicePasscode() async throws {
         let running = try await RunningKeychain()
         try running.use {

@@ -6,9 +6,9 @@ import Security
 import Testing
 import TouchstoneTesting
 
-/// iOS code over the real daemon, the real fprintd and the real matcher; drawn fingers touch a virtual sensor.
+/// iOS code with the real daemon, fprintd and matcher; synthetic fingers touch a virtual sensor.
 @Suite(
-    "iOS code and a finger, on real parts",
+    "iOS code and a fingerprint, on real parts",
     .serialized,
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
@@ -43,7 +43,7 @@ struct FingerTests {
         return (status, (result as? Data).map { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// Runs blocking code on a thread of its own, with this keychain as the user's.
+    /// Runs blocking code on its own thread, with this keychain as the user's.
     private func apart<R: Sendable>(
         _ keychain: PrivateKeychain,
         _ body: @escaping @Sendable () -> R
@@ -59,7 +59,7 @@ struct FingerTests {
         }
     }
 
-    @Test("the right finger releases the item once, its context releases it again, a stranger's does not")
+    @Test("the enrolled finger releases the item, its context releases it again, another finger does not")
     func fingers() async throws {
         let bus = try await PrivateBus.start(sensors: [.image])
         let mine = SyntheticFinger(1)
@@ -69,7 +69,7 @@ struct FingerTests {
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )
         let reader = VirtualReader(bus)
-        // Drawn before the box is there, whose time is short.
+        // Drawn before the prompt is shown, whose timeout is short.
         let (right, wrong) = (mine.impression(20), SyntheticFinger(6).impression(0))
         #expect(await apart(keychain) { add() } == errSecSuccess)
 
@@ -83,7 +83,7 @@ struct FingerTests {
         #expect(first == (errSecSuccess, "secret"))
         #expect(second == (errSecSuccess, "secret"), "an authenticated context asks for nothing")
 
-        // Refused once; then the person gives up.
+        // Refused once; then the user cancels.
         try keychain.tellPerson([.waits, .cancels])
         async let refused = apart(keychain) { read() }
         try await reader.touch(wrong)

@@ -2,7 +2,7 @@ import LocalAuthentication
 import Testing
 
 @Suite(
-    "Keys, through to a real daemon",
+    "SecKey functions with a real daemon",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built")
 )
 struct KeyEndToEndTests {
@@ -45,7 +45,9 @@ struct KeyEndToEndTests {
         return SecKeyCreateRandomKey(parameters as CFDictionary, &error)
     }
 
-    @Test("a token key is found by its tag without asking, asks when it signs, and dies with its item")
+    @Test(
+        "a token key is found by its tag without a prompt, prompts to sign, and is deleted with its item"
+    )
     func tokenKey() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -90,7 +92,7 @@ struct KeyEndToEndTests {
         }
     }
 
-    @Test("a context that was shown the passcode once is asked for once")
+    @Test("two signatures with one context need one passcode prompt")
     func context() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -123,7 +125,7 @@ struct KeyEndToEndTests {
         }
     }
 
-    @Test("a token key that demands nothing asks nobody; one without key usage is not made")
+    @Test("a token key without constraints does not prompt, and one without key usage is not created")
     func withoutConstraints() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -142,7 +144,7 @@ struct KeyEndToEndTests {
         }
     }
 
-    @Test("a software key is kept when it is permanent, unique by its public half, and found as it was")
+    @Test("a permanent software key is stored, unique by its public key, and found unchanged")
     func softwareKeys() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -163,7 +165,7 @@ struct KeyEndToEndTests {
                 SecItemAdd(Self.query([kSecValueRef: key, kSecAttrLabel: "other"]), nil)
                     == errSecDuplicateItem
             )
-            // Another tag makes another item of the same key.
+            // Another tag makes a second item of the same key.
             let other: [CFString: Any] = [kSecValueRef: key, kSecAttrApplicationTag: Data("other".utf8)]
             #expect(SecItemAdd(other as CFDictionary, nil) == errSecSuccess)
             var result: CFTypeRef?

@@ -6,9 +6,9 @@ import Security
 import Synchronization
 import Testing
 
-/// An app with an ordinary user's limits, in a process of its own each.
+/// An app with an ordinary user's limits, in a separate process for each test.
 @Suite(
-    "An app whose locked memory is scarce",
+    "An app with little locked memory",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built")
 )
 struct LockedMemoryTests {
@@ -21,7 +21,7 @@ struct LockedMemoryTests {
         return base.merging(more) { $1 } as CFDictionary
     }
 
-    /// What each thread's call came to, all of them at once.
+    /// The status of one call per thread, all made at the same time.
     private static func statuses(
         _ threads: Int,
         _ running: RunningKeychain,
@@ -44,7 +44,7 @@ struct LockedMemoryTests {
         return results.withLock { $0 }
     }
 
-    /// Gives this process the limit of an ordinary user, and its thread no right to exceed it.
+    /// Gives this process the limit of an ordinary user, and drops its thread's right to exceed it.
     private static func becomeOrdinary(_ running: RunningKeychain) {
         var limit = rlimit()
         precondition(getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0)
@@ -53,7 +53,7 @@ struct LockedMemoryTests {
         Capabilities.dropMemoryLock()
     }
 
-    @Test("lists 4 MiB on each of two threads")
+    @Test("two threads list 4 MiB each")
     func twoLists() async {
         await #expect(processExitsWith: .success) {
             let running = try await RunningKeychain()
@@ -80,7 +80,7 @@ struct LockedMemoryTests {
         }
     }
 
-    @Test("adds 900 KB on each of nine threads")
+    @Test("nine threads add 900 KB each")
     func nineAdds() async {
         await #expect(processExitsWith: .success) {
             let running = try await RunningKeychain()
@@ -96,8 +96,9 @@ struct LockedMemoryTests {
         }
     }
 
-    /// Each call with so little locked memory that every one of its needs fails once: it answers that, or what it should.
-    @Test("answers errSecAllocate wherever memory cannot be locked, and goes on")
+    /// Repeats each call with so little locked memory that every allocation fails once; each failure must be
+    /// errSecAllocate.
+    @Test("a call returns errSecAllocate if memory cannot be locked, and succeeds later")
     func nothingLeft() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let running = try await RunningKeychain()
@@ -118,7 +119,7 @@ struct LockedMemoryTests {
                 precondition(refusals > 0, "\(call.name): nothing was refused")
             }
         }
-        // What the process said when it failed.
+        // The output of the process if it failed.
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         if !said.isEmpty { Issue.record(Comment(rawValue: said)) }
     }
@@ -130,7 +131,7 @@ private final class HeldSecret {
 
     private init(_ secret: consuming SecretBytes) { self.secret = secret }
 
-    /// All the locked memory that can be had, the largest blocks first.
+    /// Allocates all available locked memory, the largest blocks first.
     static func all() -> [HeldSecret] {
         var held: [HeldSecret] = []
         var count = 1 << 20
@@ -145,7 +146,7 @@ private final class HeldSecret {
     }
 }
 
-/// A call of the API, to be made until it succeeds.
+/// An API call, repeated until it succeeds.
 private struct ScarceCall {
     let name: String
     let run: () -> OSStatus
@@ -261,7 +262,7 @@ extension ScarceCall {
     }
 }
 
-/// capabilities(7) of the calling thread, which the threads that it starts inherit.
+/// capabilities(7) of the calling thread, inherited by the threads it starts.
 private enum Capabilities {
     private struct Header {
         var version: UInt32 = 0x2008_0522
@@ -274,7 +275,7 @@ private enum Capabilities {
     }
     private typealias Call = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> CInt
 
-    /// Drops `CAP_IPC_LOCK`, with which `RLIMIT_MEMLOCK` says nothing.
+    /// Drops `CAP_IPC_LOCK`, which overrides `RLIMIT_MEMLOCK`.
     static func dropMemoryLock() {
         var header = Header()
         var sets = (Sets(), Sets())
@@ -284,7 +285,7 @@ private enum Capabilities {
         precondition(call("capset")(&header, &sets) == 0)
     }
 
-    /// No header that Swift can import declares them.
+    /// No header that Swift can import declares these functions.
     private static func call(_ name: String) -> Call {
         guard let address = dlsym(nil, name) else { preconditionFailure("no \(name)") }
         return unsafeBitCast(address, to: Call.self)

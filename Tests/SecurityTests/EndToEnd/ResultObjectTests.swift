@@ -3,11 +3,11 @@ import LocalAuthentication
 import Testing
 
 @Suite(
-    "What a result is made of",
+    "The objects of a result",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built")
 )
 struct ResultObjectTests {
-    /// What now stands at an address, whoever owns it: read by the kernel.
+    /// The bytes now at an address, whoever owns it, read by the kernel.
     private static func octets(at address: UInt, count: Int) throws -> [UInt8] {
         let memory = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/mem"))
         defer { try? memory.close() }
@@ -19,7 +19,7 @@ struct ResultObjectTests {
         CFDictionaryGetValue(dictionary, Unmanaged.passUnretained(key).toOpaque())
     }
 
-    @Test("lends its own objects, and a secret is wiped with its result", arguments: [false, true])
+    @Test("a result lends its own objects, and its secret is wiped with it", arguments: [false, true])
     func wiped(isInArray: Bool) async throws {
         let running = try await RunningKeychain()
         let secret = [UInt8](repeating: 0xA7, count: 400)
@@ -51,12 +51,12 @@ struct ResultObjectTests {
         }
         try look()
         #expect(data == nil, "nobody holds the secret any more")
-        // The allocator writes where the block begins, and may have let the page go.
+        // The allocator writes to the start of the block, and may have returned the page.
         let rest = (try? Self.octets(at: address + 32, count: secret.count - 32)) ?? []
         #expect(!rest.contains { $0 == 0xA7 })
     }
 
-    @Test("has what is of a primary key, empty or zero where it was not given, however it is asked for")
+    @Test("missing primary-key attributes are empty or zero, in an added and in a found item")
     func blanks() async throws {
         let running = try await RunningKeychain()
         try running.use {

@@ -1,7 +1,7 @@
 import Glibc
 import TouchstoneTesting
 
-/// A keychain of its own that stands in for the user's.
+/// A private keychain that takes the place of the user's.
 final class RunningKeychain: Sendable {
     /// Whether the daemon was built.
     static var isBuilt: Bool { access(Programs.touchstoned, X_OK) == 0 }
@@ -9,7 +9,7 @@ final class RunningKeychain: Sendable {
     private let temporary: PrivateKeychain
     private let promptsOfSetUp: Int
 
-    /// Starts a daemon and sets the keychain up.
+    /// Starts a daemon and sets up the keychain.
     init() async throws {
         temporary = try await PrivateKeychain.ready()
         promptsOfSetUp = temporary.prompts
@@ -20,10 +20,10 @@ final class RunningKeychain: Sendable {
         try temporary.use(body)
     }
 
-    /// The boxes shown since the set-up.
+    /// The number of prompts since set-up.
     var prompts: Int { temporary.prompts - promptsOfSetUp }
 
-    /// Whether the person cancels the boxes to come.
+    /// Whether the user cancels the following prompts.
     func setCancels(_ cancels: Bool) throws {
         try temporary.tellPerson(cancels ? Array(repeating: .cancels, count: 100) : [])
     }

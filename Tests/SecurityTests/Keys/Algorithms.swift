@@ -3,7 +3,7 @@ import Foundation
 import Security
 import Testing
 
-/// The algorithms that keys here support.
+/// The algorithms that keys support.
 enum Algorithms {
     /// An algorithm, the type of its keys, and the hash function in its name.
     struct Case: Sendable, CustomTestStringConvertible {
@@ -23,7 +23,7 @@ enum Algorithms {
             hash = ["SHA1", "SHA256", "SHA384", "SHA512"].first { name.contains($0) }
         }
 
-        /// A message, or its digest where the algorithm wants one.
+        /// The message, or its digest if the algorithm takes one.
         func input(_ message: Data) -> Data {
             guard isDigest else { return message }
             switch hash {
@@ -78,7 +78,7 @@ enum Algorithms {
     ].map(Case.init)
 }
 
-/// One RSA key for all tests: making one takes long.
+/// One RSA key for all tests, because generating one is slow.
 enum RSAKey {
     private static let key = Result { try KeyMaker.make(kSecAttrKeyTypeRSA, 2048) }
 

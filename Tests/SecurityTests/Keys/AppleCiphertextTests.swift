@@ -3,10 +3,10 @@ import Foundation
 import Security
 import Testing
 
-/// Ciphertexts that Apple's `SecKeyCreateEncryptedData` made of their own names, with the keys to open them.
+/// Ciphertexts of their own names made by Apple's `SecKeyCreateEncryptedData`, with the private keys.
 ///
 /// From the tests of <https://github.com/jedda/ecies>, revision 1d15570, MIT licence, Jedda Wignall.
-@Suite("ECIES, by ciphertexts from Apple's systems")
+@Suite("ECIES ciphertexts from Apple's systems")
 struct AppleCiphertextTests {
     private struct Case: Sendable, CustomTestStringConvertible {
         let name: String
@@ -19,7 +19,7 @@ struct AppleCiphertextTests {
         var testDescription: String { name }
     }
 
-    @Test("open here", arguments: cases)
+    @Test("a ciphertext from Apple's systems can be decrypted", arguments: cases)
     private func opens(ciphertext: Case) throws {
         let der = try #require(Data(base64Encoded: ciphertext.key))
         let octets =

@@ -3,16 +3,19 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Keys in this process and openssl", .enabled(if: OpenSSL.isInstalled, "openssl is not installed"))
+@Suite(
+    "Interoperability of software keys with openssl",
+    .enabled(if: OpenSSL.isInstalled, "openssl is not installed")
+)
 struct InteroperabilityTests {
     private static let message = Data("a message for the other side".utf8)
 
-    /// openssl's names of the curves and of the digests.
+    /// openssl's names of the curves.
     private static let curves: [(size: Int, name: String)] = [
         (256, "prime256v1"), (384, "secp384r1"), (521, "secp521r1"),
     ]
 
-    /// A key that openssl made, in `key.pem`, with its public half in `public.pem`.
+    /// Imports a key that openssl generated as `key.pem`, with its public key in `public.pem`.
     private static func ellipticKey(_ openssl: borrowing OpenSSL, _ name: String, _ size: Int) throws
         -> SecKey
     {
@@ -37,7 +40,10 @@ struct InteroperabilityTests {
         return try KeyMaker.read(openssl.read("key.der"), kSecAttrKeyTypeRSA)
     }
 
-    @Test("verify each other's ECDSA signatures and agree on a secret", arguments: curves)
+    @Test(
+        "ECDSA signatures verify in both directions, and key agreement yields the same secret",
+        arguments: curves
+    )
     func ellipticKeys(size: Int, name: String) throws {
         let openssl = try OpenSSL()
         let key = try Self.ellipticKey(openssl, name, size)
@@ -58,7 +64,7 @@ struct InteroperabilityTests {
                 SecKeyVerifySignature(publicKey, algorithm, Self.message as CFData, theirs as CFData, nil)
             )
         }
-        // A second key agrees with the first, here and there.
+        // A second key pair, for agreement in both implementations.
         try FileManager.default.moveItem(atPath: openssl.path("public.pem"), toPath: openssl.path("peer.pem"))
         let other = try Self.ellipticKey(openssl, name, size)
         try openssl.run([
@@ -86,8 +92,8 @@ struct InteroperabilityTests {
         #expect(derived as Data? == (try openssl.read("derived")))
     }
 
-    // 2049 and 2056 bits: a block whose first byte PSS leaves out, and one that fills no limb.
-    @Test("verify each other's RSA signatures", arguments: [2048, 2049, 2056])
+    // 2049 and 2056 bits: a block whose first byte PSS omits, and one that is not a whole number of limbs.
+    @Test("RSA signatures verify in both directions", arguments: [2048, 2049, 2056])
     func rsaSignatures(bits: Int) throws {
         let openssl = try OpenSSL()
         let key = try Self.rsaKey(openssl, bits: bits)
@@ -130,7 +136,7 @@ struct InteroperabilityTests {
         )
     }
 
-    @Test("open each other's RSA ciphertexts")
+    @Test("RSA ciphertexts decrypt in both directions")
     func rsaEncryption() throws {
         let openssl = try OpenSSL()
         let key = try Self.rsaKey(openssl, bits: 2048)
@@ -162,7 +168,7 @@ struct InteroperabilityTests {
         }
     }
 
-    @Test("take RSA public keys in openssl's X.509 form too")
+    @Test("RSA public keys can be imported in openssl's X.509 form")
     func subjectPublicKeyInfo() throws {
         let openssl = try OpenSSL()
         let key = try Self.rsaKey(openssl, bits: 2048)

@@ -3,7 +3,7 @@ import KeychainModel
 import Security
 import Testing
 
-@Suite("Keys as items")
+@Suite("Keys as keychain items")
 struct KeyItemTests {
     private static let tag = Data("org.example.key".utf8)
 
@@ -16,7 +16,7 @@ struct KeyItemTests {
         return (status, result)
     }
 
-    @Test("are added by reference with what they say of themselves and what the app adds")
+    @Test("a key added by reference has its own attributes and those of the query")
     func addByReference() throws {
         let enclave = ScriptedEnclave()
         let key = try KeyMaker.make()
@@ -41,7 +41,7 @@ struct KeyItemTests {
         }
     }
 
-    @Test("are added by their data, which tells their label; data that is no key is kept as it is")
+    @Test("a key added by data gets its label from the data, and data that is no key is stored unchanged")
     func addByData() throws {
         let enclave = ScriptedEnclave()
         let key = try KeyMaker.make()
@@ -59,7 +59,7 @@ struct KeyItemTests {
             #expect(SecItemAdd(own as CFDictionary, nil) == errSecSuccess)
             #expect(enclave.items[1].data == [UInt8](repeating: 5, count: 64))
             #expect(enclave.items[1].attributes[AttributeKey(rawValue: "klbl")] == nil)
-            // One that holds no key has no reference, and does not spoil a list.
+            // An item that holds no key has no reference, and does not make a list fail.
             var result: CFTypeRef?
             let all =
                 [kSecClass: kSecClassKey, kSecReturnRef: true, kSecMatchLimit: kSecMatchLimitAll]
@@ -69,7 +69,7 @@ struct KeyItemTests {
         }
     }
 
-    @Test("are found as references, data and attributes, and by reference")
+    @Test("keys are found as references, data and attributes, and by reference")
     func find() throws {
         let enclave = ScriptedEnclave()
         let key = try KeyMaker.make()
@@ -84,12 +84,12 @@ struct KeyItemTests {
             #expect(dictionary[kSecValueData] as? Data == (try KeyMaker.export(key)))
             #expect(dictionary[kSecAttrKeyClass] as? String == kSecAttrKeyClassPrivate as String)
             #expect(dictionary[kSecClass] as? String == kSecClassKey as String)
-            // A key of its own names the item of that key alone, without data.
+            // A software key matches the item of that key alone, without data.
             #expect(Self.copy([kSecValueRef: publicKey, kSecReturnRef: true]).status == errSecSuccess)
             let query = try #require(enclave.queries.last)
             #expect(query.attributes[AttributeKey(rawValue: "kcls")] == .string("0"))
             #expect(query.attributes[AttributeKey(rawValue: "klbl")] != nil)
-            // A key that came out of the keychain names its item in a list.
+            // A key from the keychain identifies its item in a list.
             let found = Self.copy([kSecReturnRef: true]).result as! SecKey
             let (status, listed) = Self.copy([kSecMatchItemList: [found], kSecReturnRef: true])
             #expect(status == errSecSuccess && listed as! SecKey == key)
@@ -101,7 +101,7 @@ struct KeyItemTests {
         }
     }
 
-    @Test("contradicting themselves are errSecParam, whatever the order of the faults")
+    @Test("contradictory attributes yield errSecParam, whatever the order of the faults")
     func contradictions() throws {
         let key = try KeyMaker.make()
         func add(_ more: [CFString: Any]) -> OSStatus {
@@ -137,7 +137,7 @@ struct TokenKeyTests {
         return parameters as CFDictionary
     }
 
-    @Test("are kept in the keychain as what stands for them, unless the app says otherwise")
+    @Test("a hardware key's representation is stored as an item, unless the app says otherwise")
     func permanence() throws {
         let enclave = ScriptedEnclave()
         try enclave.use {
@@ -156,7 +156,7 @@ struct TokenKeyTests {
             #expect(item.data == ScriptedEnclave.representation)
             #expect(item.attributes[.tokenID] == .string("com.apple.setoken"))
             #expect(item.attributes[AttributeKey(rawValue: "atag")] == .data(Array("tag".utf8)))
-            // Nobody is asked to find it.
+            // Finding the item needs no prompt.
             #expect(item.accessControl.accessibility == .whenPasscodeSetThisDeviceOnly)
             #expect(item.accessControl.flags == .privateKeyUsage)
             let attributes = try #require(SecKeyCopyAttributes(key) as? [CFString: Any])
@@ -169,7 +169,7 @@ struct TokenKeyTests {
         }
     }
 
-    @Test("belong to the group that the app names, as their items do")
+    @Test("a key belongs to the access group that the app names, like its item")
     func groups() throws {
         let enclave = ScriptedEnclave()
         try enclave.use {
@@ -180,7 +180,7 @@ struct TokenKeyTests {
         }
     }
 
-    @Test("sign, agree and decrypt there, and never come out")
+    @Test("a hardware key signs, agrees and decrypts in the daemon, and cannot be exported")
     func uses() throws {
         let enclave = ScriptedEnclave()
         try enclave.use {
@@ -224,7 +224,7 @@ struct TokenKeyTests {
         }
     }
 
-    @Test("are found as references alone: their data is not for apps")
+    @Test("a hardware key is found only as a reference, and its data is not returned")
     func neverData() throws {
         let enclave = ScriptedEnclave()
         try enclave.use {
@@ -251,7 +251,7 @@ struct TokenKeyTests {
     }
 
     @Test(
-        "say why they could not be used",
+        "a failed use reports its reason",
         arguments: [KeychainModel.Status.userCanceled, .authFailed, .itemNotFound]
     )
     func failures(status: KeychainModel.Status) throws {

@@ -2,19 +2,19 @@ import Foundation
 import Security
 import Testing
 
-/// Keys for tests, by Apple's functions alone.
+/// Keys for tests, made with Apple's functions only.
 enum KeyMaker {
-    /// The elliptic sizes.
+    /// The elliptic-curve key sizes.
     static let ellipticSizes = [256, 384, 521]
 
-    /// A new private key in this process.
+    /// Generates a private key in this process.
     static func make(_ type: CFString = kSecAttrKeyTypeECSECPrimeRandom, _ size: Int = 256) throws -> SecKey {
         let parameters: [CFString: Any] = [kSecAttrKeyType: type, kSecAttrKeySizeInBits: size]
         var error: Unmanaged<CFError>?
         return try #require(SecKeyCreateRandomKey(parameters as CFDictionary, &error), "\(parameters)")
     }
 
-    /// A key of bytes.
+    /// Imports a key from bytes.
     static func read(
         _ octets: Data,
         _ type: CFString,
@@ -25,14 +25,14 @@ enum KeyMaker {
         return try #require(SecKeyCreateWithData(octets as CFData, attributes as CFDictionary, &error))
     }
 
-    /// A key's bytes.
+    /// Exports a key's bytes.
     static func export(_ key: SecKey) throws -> Data {
         try #require(SecKeyCopyExternalRepresentation(key, nil)) as Data
     }
 
-    /// A key's public half.
+    /// A private key's public key.
     static func publicKey(_ key: SecKey) throws -> SecKey { try #require(SecKeyCopyPublicKey(key)) }
 
-    /// What a function that failed reported.
+    /// The error code of a failed function.
     static func code(_ error: Unmanaged<CFError>?) -> Int? { error?.takeRetainedValue().code }
 }

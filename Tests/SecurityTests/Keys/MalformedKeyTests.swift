@@ -4,7 +4,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite("Malformed dictionaries of keys")
+@Suite("Malformed key dictionaries")
 struct MalformedKeyTests {
     private static var names: [AnyHashable] {
         [
@@ -50,7 +50,7 @@ struct MalformedKeyTests {
         return dictionary
     }
 
-    @Test("end in a status and never in a crash, whatever they hold", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test("a random dictionary ends in a status and never in a crash", arguments: [1, 2, 3, 4] as [UInt64])
     func random(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let enclave = ScriptedEnclave()
@@ -59,7 +59,7 @@ struct MalformedKeyTests {
         try enclave.use {
             for _ in 0..<400 {
                 let one = Self.dictionary(&generator, key: key)
-                // Only small keys are made: RSA takes long.
+                // RSA key generation is slow, so only elliptic-curve keys are generated.
                 let parameters = one.mutableCopy() as! NSMutableDictionary
                 parameters[kSecAttrKeyType] = parameters[kSecAttrKeyType] == nil ? nil : kSecAttrKeyTypeEC
                 _ = SecKeyCreateRandomKey(parameters, nil)

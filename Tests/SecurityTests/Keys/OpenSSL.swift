@@ -2,15 +2,15 @@ import Foundation
 import Testing
 import TouchstoneTesting
 
-/// The `openssl` program in a directory of its own: another maker's word on signatures and ciphertexts.
+/// The `openssl` program in a private directory: an independent implementation of signatures and ciphertexts.
 struct OpenSSL {
-    /// Whether the program is there.
+    /// Whether the program is installed.
     static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
     private static let path = "/usr/bin/openssl"
 
     private let directory: TemporaryDirectory
 
-    /// Makes the directory.
+    /// Creates the directory.
     init() throws { directory = try TemporaryDirectory() }
 
     /// Writes a file.
@@ -24,7 +24,7 @@ struct OpenSSL {
     /// A file's path.
     func path(_ name: String) -> String { directory.appending(name) }
 
-    /// Runs it in the directory: whether it succeeded, and its output.
+    /// Runs openssl in the directory; returns whether it succeeded, and its output.
     @discardableResult
     func run(_ arguments: [String]) throws -> (isSuccess: Bool, output: Data) {
         let process = Process()

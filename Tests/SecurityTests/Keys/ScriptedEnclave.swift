@@ -8,9 +8,9 @@ import SecretMemory
 import Security
 import Synchronization
 
-/// A daemon that keeps one private key, and the items that are added.
+/// A daemon with one private key that records the added items.
 final class ScriptedEnclave: Sendable {
-    /// An item as it was added.
+    /// An item as added.
     struct Item: Sendable {
         let attributes: ItemAttributes
         let accessControl: AccessControl
@@ -24,7 +24,7 @@ final class ScriptedEnclave: Sendable {
         var queries: [ItemQuery] = []
     }
 
-    /// What stands for the key.
+    /// The key's representation.
     static let representation: [UInt8] = Array("a sealed key".utf8)
 
     private let key = P256.KeyAgreement.PrivateKey(compactRepresentable: false)
@@ -33,14 +33,14 @@ final class ScriptedEnclave: Sendable {
 
     /// The items added so far.
     var items: [Item] { state.withLock(\.items) }
-    /// The groups named for keys to be made.
+    /// The access groups of the keys to be made.
     var groups: [AccessGroup?] { state.withLock(\.groups) }
     /// The uses of the key so far.
     var uses: [UseKey] { state.withLock(\.uses) }
     /// The queries of look-ups and deletions so far.
     var queries: [ItemQuery] { state.withLock(\.queries) }
 
-    /// Keeps a key; `failure` is the answer to each use of it.
+    /// Creates a key; `failure` is the answer to every use of it.
     init(failure: KeychainError? = nil) { self.failure = failure }
 
     /// Runs `body` with this daemon's keychain as the user's.
@@ -123,7 +123,7 @@ final class ScriptedEnclave: Sendable {
     }
 }
 
-/// A digest that came over the wire.
+/// A digest received from the client.
 private struct Digest32: Digest {
     static var byteCount: Int { 32 }
     let octets: [UInt8]

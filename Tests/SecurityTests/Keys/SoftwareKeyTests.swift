@@ -2,11 +2,14 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Keys in this process")
+@Suite("Software keys")
 struct SoftwareKeyTests {
     private static let message = Data("a message".utf8)
 
-    @Test("come out and in again as X9.63, on every curve", arguments: KeyMaker.ellipticSizes)
+    @Test(
+        "an elliptic-curve key is exported and imported as X9.63, on every curve",
+        arguments: KeyMaker.ellipticSizes
+    )
     func ellipticRepresentation(size: Int) throws {
         let key = try KeyMaker.make(kSecAttrKeyTypeECSECPrimeRandom, size)
         let octets = try KeyMaker.export(key)
@@ -22,7 +25,7 @@ struct SoftwareKeyTests {
         #expect(key != publicKey)
     }
 
-    @Test("come out and in again as PKCS #1, with RSA")
+    @Test("an RSA key is exported and imported as PKCS #1")
     func rsaRepresentation() throws {
         let key = try RSAKey.shared()
         let octets = try KeyMaker.export(key)
@@ -33,7 +36,7 @@ struct SoftwareKeyTests {
         #expect(try KeyMaker.read(publicOctets, kSecAttrKeyTypeRSA, kSecAttrKeyClassPublic) == publicKey)
     }
 
-    @Test("tell what they are by Apple's strings, and not their secret")
+    @Test("attributes have Apple's strings and do not contain the secret")
     func attributes() throws {
         let key = try KeyMaker.make()
         let attributes = try #require(SecKeyCopyAttributes(key) as? [CFString: Any])
@@ -54,7 +57,7 @@ struct SoftwareKeyTests {
         #expect(publicAttributes[kSecAttrApplicationLabel] as? Data == label)
     }
 
-    @Test("have the type identifier of a key, and say in words only what kind they are")
+    @Test("keys have SecKey's type ID, and a description without key material")
     func typeAndDescription() throws {
         let key = try KeyMaker.make()
         #expect(CFGetTypeID(key) == SecKeyGetTypeID())
@@ -63,7 +66,7 @@ struct SoftwareKeyTests {
     }
 
     @Test(
-        "sign and verify by every supported algorithm, and refuse another message, key or a changed bit",
+        "each algorithm signs and verifies; another message, another key or a changed bit is refused",
         arguments: Algorithms.signatures
     )
     func signature(algorithm: Algorithms.Case) throws {
@@ -94,7 +97,7 @@ struct SoftwareKeyTests {
     }
 
     @Test(
-        "encrypt and decrypt by every supported algorithm, and refuse a changed ciphertext",
+        "each algorithm encrypts and decrypts; a changed ciphertext is refused",
         arguments: Algorithms.encryptions
     )
     func encryption(algorithm: Algorithms.Case) throws {
@@ -124,7 +127,7 @@ struct SoftwareKeyTests {
         }
     }
 
-    @Test("encrypt a block as it is with RSA alone")
+    @Test("raw RSA encrypts a block unchanged")
     func rawRSA() throws {
         let key = try RSAKey.shared()
         let block = Data([0, 7]) + Data(repeating: 3, count: 254)
@@ -138,7 +141,7 @@ struct SoftwareKeyTests {
         #expect(SecKeyCreateDecryptedData(key, .rsaEncryptionRaw, tooLarge, nil) == nil)
     }
 
-    @Test("agree on a key by every supported algorithm", arguments: Algorithms.exchanges)
+    @Test("each algorithm agrees on a key", arguments: Algorithms.exchanges)
     func keyExchange(algorithm: Algorithms.Case) throws {
         let parameters: [String: Any] = [
             SecKeyKeyExchangeParameter.requestedSize.rawValue as String: 100,
@@ -176,7 +179,7 @@ struct SoftwareKeyTests {
         }
     }
 
-    @Test("refuse what they are not made for, with errSecParam and the algorithm's name")
+    @Test("unsupported uses are refused with errSecParam and the algorithm's name")
     func refusals() throws {
         let key = try KeyMaker.make()
         let publicKey = try KeyMaker.publicKey(key)
@@ -205,7 +208,7 @@ struct SoftwareKeyTests {
         )
     }
 
-    @Test("are not made of what is no key")
+    @Test("malformed key data is refused")
     func malformedData() throws {
         let key = try KeyMaker.make()
         let octets = try KeyMaker.export(key)
@@ -240,7 +243,7 @@ struct SoftwareKeyTests {
         }
     }
 
-    @Test("are not made without a type or of a size that there is not")
+    @Test("a missing type or an unsupported size is refused")
     func malformedParameters() {
         func code(_ parameters: [CFString: Any]) -> Int? {
             var error: Unmanaged<CFError>?
@@ -266,7 +269,7 @@ struct SoftwareKeyTests {
     }
 
     @Test(
-        "are made in pairs by the deprecated function, which also signs and verifies",
+        "the deprecated function generates key pairs, which its counterparts sign and verify with",
         arguments: [256, 384]
     )
     func deprecatedFunctions(size: Int) throws {
@@ -292,7 +295,7 @@ struct SoftwareKeyTests {
         #expect(SecKeyRawSign(mine, .OAEP, digest, 32, &room, &count) == errSecParam)
     }
 
-    @Test("encrypt and decrypt by the deprecated functions, with RSA")
+    @Test("the deprecated functions encrypt and decrypt with RSA")
     func deprecatedEncryption() throws {
         let key = try RSAKey.shared()
         let publicKey = try KeyMaker.publicKey(key)

@@ -3,7 +3,7 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Keys in this process, by Wycheproof's vectors")
+@Suite("Software keys against Wycheproof's vectors")
 struct WycheproofTests {
     private struct File: Decodable {
         struct Group: Decodable {
@@ -28,7 +28,7 @@ struct WycheproofTests {
         let testGroups: [Group]
     }
 
-    /// The vectors beside the checkout, read in place.
+    /// The published vectors, read from beside the checkout.
     private static func file(_ name: String) -> File? {
         var candidates = [ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"]].compactMap(\.self)
         var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -47,7 +47,7 @@ struct WycheproofTests {
     private static let isThere = file("ecdsa_secp256r1_sha256") != nil
 
     @Test(
-        "judge ECDSA signatures",
+        "ECDSA verification agrees with the vectors",
         .enabled(if: isThere, "the published vectors are not there"),
         arguments: [
             ("ecdsa_secp256r1_sha256", SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256),
@@ -69,7 +69,10 @@ struct WycheproofTests {
         #expect(count > 200)
     }
 
-    @Test("judge RSA signatures", .enabled(if: isThere, "the published vectors are not there"))
+    @Test(
+        "RSA verification agrees with the vectors",
+        .enabled(if: isThere, "the published vectors are not there")
+    )
     func rsa() throws {
         let file = try #require(Self.file("rsa_signature_2048_sha256"))
         for group in file.testGroups {
@@ -80,7 +83,7 @@ struct WycheproofTests {
     }
 
     private static func check(_ test: File.Case, _ key: SecKey, _ algorithm: SecKeyAlgorithm) throws {
-        // "Acceptable" is what old software takes, such as a digest's name without its empty parameters.
+        // "Acceptable" is what lenient software accepts, such as a DigestInfo without NULL parameters.
         guard test.result != "acceptable" else { return }
         let message = try #require(test.msg.flatMap(Data.init(hexadecimal:)))
         let signature = try #require(test.sig.flatMap(Data.init(hexadecimal:)))
@@ -92,7 +95,7 @@ struct WycheproofTests {
     }
 
     @Test(
-        "agree on P-256, and on no point off the curve",
+        "P-256 agreement agrees with the vectors, and points off the curve are refused",
         .enabled(if: isThere, "the published vectors are not there")
     )
     func ecdh() throws {
@@ -126,7 +129,7 @@ struct WycheproofTests {
 }
 
 extension Data {
-    /// Bytes written in hexadecimal.
+    /// Decodes hexadecimal text.
     init?(hexadecimal text: String) {
         guard text.utf8.count.isMultiple(of: 2) else { return nil }
         self.init()

@@ -1,8 +1,8 @@
 import Foundation
-// No @testable: this is what an app sees.
+// No @testable: this is an app's view.
 import Touchstone
 
-/// The samples of the articles of `Touchstone`, each as a part of something that runs.
+/// The samples of the articles of `Touchstone`, in code that compiles and runs.
 struct ArticleSamples {
     struct Tokens: Codable {
         var access: String

@@ -3,9 +3,9 @@ import Testing
 import Touchstone
 import TouchstoneTesting
 
-@Suite("The samples of the documentation", .timeLimit(.minutes(20)))
+@Suite("Samples of the documentation", .timeLimit(.minutes(20)))
 struct ArticleTests {
-    @Test("getting started: a token, its absence, two notes on one prompt, a payment")
+    @Test("the samples of Getting Started work")
     func gettingStarted() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -35,7 +35,7 @@ struct ArticleTests {
         }
     }
 
-    @Test("without a sensor the obstacle says so, and what to do")
+    @Test("without a sensor the obstacle sample returns a message and advice")
     func obstacle() async throws {
         let world = try await World()
         try await world.use {
@@ -45,7 +45,7 @@ struct ArticleTests {
         }
     }
 
-    @Test("choosing a rule: weaker and stronger ones, a change of fingers, a move to another rule")
+    @Test("the samples about access rules work")
     func accessRules() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -53,7 +53,7 @@ struct ArticleTests {
                 try await store.write("value", for: "key")
                 #expect(try await store.status() == ["key": .present], "\(store.rule)")
             }
-            // A chip of a test is none.
+            // A chip with a test's assurance is not accepted as hardware.
             await #expect(throws: TouchstoneError(.hardwareTooWeak)) {
                 try await ArticleSamples().hardwareKey()
             }
@@ -76,7 +76,7 @@ struct ArticleTests {
         }
     }
 
-    @Test("moving: a key that is made once, tokens that rotate, a record that is opened")
+    @Test("the samples of the articles about moving work")
     func moving() async throws {
         let world = try await World.withFinger()
         try await world.use {

@@ -6,7 +6,7 @@ import TouchstoneTesting
 private let github = SecretStore("com.example.github-token")
 
 /// The tests of the article "Testing an app", which `ArticleTests` compares with it.
-@Suite("The tests of the test kit's article", .timeLimit(.minutes(10)))
+@Suite("The test kit article's tests", .timeLimit(.minutes(10)))
 struct KitArticleTests {
     @Test func aTokenComesBack() async throws {
         let keychain = try await TemporaryKeychain()

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Touchstone
 
-@Suite("Errors")
+@Suite("Touchstone errors")
 struct TouchstoneErrorTests {
-    @Test("each code has one row, and each row's numbers lead back to a code of the same numbers")
+    @Test("each code has one row, and each row's numbers map back to a code with the same number")
     func table() {
         let codes = ErrorTable.rows.map(\.code)
         #expect(Set(codes).count == codes.count)
@@ -25,14 +25,12 @@ struct TouchstoneErrorTests {
         #expect(TouchstoneError(TouchstoneError.Code(rawValue: "ofTheFuture")).osStatus == nil)
     }
 
-    @Test(
-        "all numbers of LAError.Code lead to a code, and back to the same number where it has a code of its own"
-    )
+    @Test("every LAError code maps to a code, and back to the same number where there is a separate code")
     func laErrors() {
         for number in Array(-14 ... -1) + [-1001, -1004] {
             let code = TouchstoneError.Code(laError: number)
             #expect(code != nil, "\(number)")
-            // Never paired is told as unplugged; a view of a wrong size does not occur.
+            // "Never paired" maps to unplugged; a view of a wrong size does not occur.
             if ![-12, -14].contains(number) {
                 #expect(code.flatMap { ErrorTable.row(of: $0).laError } == number, "\(number)")
             }
@@ -41,21 +39,21 @@ struct TouchstoneErrorTests {
         #expect(TouchstoneError.Code(laError: -15) == nil)
     }
 
-    @Test("all results of BiometricPrompt are the number of some code")
+    @Test("every BiometricPrompt result has a code")
     func android() {
         let numbers = Set(ErrorTable.rows.compactMap(\.android))
         // 6 was never public.
         #expect(numbers.isSuperset(of: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, -2]))
     }
 
-    @Test("two errors of one code are equal, whatever failed below")
+    @Test("errors with the same code are equal regardless of part and cause")
     func equality() {
         #expect(TouchstoneError(.notFound) == TouchstoneError(.notFound, part: "keybag", cause: "x"))
         #expect(TouchstoneError(.notFound) != TouchstoneError(.invalidated))
         #expect(Set([TouchstoneError(.locked), TouchstoneError(.locked, part: "keybag")]).count == 1)
     }
 
-    @Test("each code has a message and each step an advice, other ones in each of the four languages")
+    @Test("each code has a message and each step an advice, distinct in all four languages")
     func languages() {
         #expect(ErrorTexts.all.map(\.language) == ["en", "tr", "zh", "ja"])
         for texts in ErrorTexts.all {
@@ -74,7 +72,7 @@ struct TouchstoneErrorTests {
         #expect(future.message(in: "de") == "Something went wrong. (ofTheFuture)")
     }
 
-    @Test("a language is known by the first part of its tag; the process's by POSIX's order of variables")
+    @Test("a language tag is matched by its first part, and the process's language by POSIX's variable order")
     func tags() {
         let error = TouchstoneError(.userCancelled)
         for tag in ["tr", "tr-TR", "TR_tr.UTF-8", "tr@x"] {

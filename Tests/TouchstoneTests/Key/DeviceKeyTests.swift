@@ -7,7 +7,7 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("A device's keys", .timeLimit(.minutes(20)))
+@Suite("Device keys", .timeLimit(.minutes(20)))
 struct DeviceKeyTests {
     private let message = Data("challenge".utf8)
 
@@ -19,7 +19,7 @@ struct DeviceKeyTests {
     }
 
     @Test(
-        "a key signs under one prompt each, in software and in a TPM, and is found after a restart",
+        "a key signs with one prompt each, in software and in a TPM, and is found after a restart",
         arguments: [nil, SoftwareTPM.Chip.blank]
     )
     func signs(chip: SoftwareTPM.Chip?) async throws {
@@ -50,7 +50,7 @@ struct DeviceKeyTests {
         }
     }
 
-    @Test("two sides agree on the same key, which swift-crypto derives too")
+    @Test("two sides agree on the same key, and swift-crypto derives it too")
     func agrees() async throws {
         let world = try await World()
         try await world.use {
@@ -78,16 +78,16 @@ struct DeviceKeyTests {
                     try await mine.sharedKey(with: peer, info: Data(), byteCount: count)
                 }
             }
-            // No use of a whenUnlocked key asks anybody.
+            // A whenUnlocked key needs no prompt.
             #expect(world.prompts == 0)
-            // One purpose, one name: a signing key of the same name is another key.
+            // Names are per purpose: a signing key of the same name is another key.
             #expect(
                 try await DeviceSigningKey.create("chat", rule: .whenUnlocked).publicKey != mine.publicKey
             )
         }
     }
 
-    @Test("what is sealed opens under one prompt, with the same context, by the same key")
+    @Test("a sealed record opens with one prompt, the same context and the same key")
     func seals() async throws {
         let world = try await World()
         try await world.use {
@@ -130,7 +130,7 @@ struct DeviceKeyTests {
         }
     }
 
-    @Test("a record is what Apple's ECIES opens, with the context's digest in front")
+    @Test("Apple's ECIES opens a record, whose plaintext is preceded by the context's digest")
     func ecies() throws {
         let attributes =
             [kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256] as [CFString: Any]
@@ -152,7 +152,7 @@ struct DeviceKeyTests {
         #expect(opened as Data? == Data(SHA256.hash(data: Data("c".utf8))) + message)
     }
 
-    @Test("there is one key of a name; absent, existing and expired are different codes")
+    @Test("a name has one key, and absent, existing and expired keys have different codes")
     func life() async throws {
         let world = try await World()
         try await world.use {
@@ -194,7 +194,7 @@ struct DeviceKeyTests {
         }
     }
 
-    @Test("a finger's key is invalidated by another finger, and nobody is asked for it")
+    @Test("an enrolled finger invalidates a fingerprint key, and there is no prompt for it")
     func invalidated() async throws {
         let world = try await World.withFinger()
         try await world.use {

@@ -5,9 +5,9 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("What a key proves", .timeLimit(.minutes(20)))
+@Suite("Key attestation and authentication codes", .timeLimit(.minutes(20)))
 struct KeyEvidenceTests {
-    @Test("without a chip there is no statement; a challenge beyond its limit leaves no key")
+    @Test("without a chip there is no attestation, and a challenge above the limit creates no key")
     func refused() async throws {
         let world = try await World()
         try await world.use {
@@ -22,7 +22,7 @@ struct KeyEvidenceTests {
     }
 
     @Test(
-        "a code is the same for the same message and key, another one for others, and asks each time",
+        "a code depends on message and key only, and each computation prompts",
         arguments: [nil, SoftwareTPM.Chip.blank]
     )
     func codes(chip: SoftwareTPM.Chip?) async throws {
@@ -38,7 +38,7 @@ struct KeyEvidenceTests {
             #expect(keychain.prompts == before + 3)
             let other = try await DeviceSealingKey.create("b", rule: .whenUnlocked)
             #expect(try await other.authenticationCode(for: Data("m".utf8)) != code)
-            // As described: HKDF over the secret with both public keys, then HMAC.
+            // As documented: HKDF over the secret with both public keys, then HMAC.
             let peer = try #require(other.peer)
             let secret = try await other.link.openingSecret(for: peer, with: other, .standard)
             let derived = secret.withBytes { secret in
@@ -51,7 +51,7 @@ struct KeyEvidenceTests {
             }
             let expected = Data(HMAC<SHA256>.authenticationCode(for: Data("m".utf8), using: derived))
             #expect(try await other.authenticationCode(for: Data("m".utf8)) == expected)
-            // It opens what is sealed all the same.
+            // The key can still open sealed records.
             let record = try await other.seal(Data("secret".utf8))
             #expect(try await other.open(record) == Data("secret".utf8))
             try keychain.tellPerson([.cancels])
@@ -61,7 +61,7 @@ struct KeyEvidenceTests {
         }
     }
 
-    @Test("the record of an older version is read, and has neither")
+    @Test("a key record of an older version is decoded without attestation and code")
     func olderRecord() throws {
         let point = P256.Signing.PrivateKey().publicKey.x963Representation.base64EncodedString()
         let json = """

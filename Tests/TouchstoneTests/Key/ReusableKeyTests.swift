@@ -5,12 +5,14 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("A key whose rule lets one prompt serve for a time", .timeLimit(.minutes(20)))
+@Suite("Keys whose rule allows reuse of a prompt", .timeLimit(.minutes(20)))
 struct ReusableKeyTests {
     private let message = Data("challenge".utf8)
     private static let long = AccessRule.passcode.reusable(for: .seconds(300))
 
-    @Test("signs under one prompt, which serves no other key, and says that the prompt was not for one use")
+    @Test(
+        "a key signs several times with one prompt that serves no other key, and the assurance is not perUse"
+    )
     func serves() async throws {
         let world = try await World()
         try await world.use {
@@ -20,7 +22,7 @@ struct ReusableKeyTests {
             #expect(first.assurance.method == .passcode)
             for _ in 0..<3 { #expect(try await key.sign(message).assurance == first.assurance) }
             #expect(world.prompts == 1)
-            // The rule is the key's, and is found with it.
+            // The rule is stored with the key.
             let found = try await DeviceSigningKey.find("minutes")
             #expect(found.rule == Self.long)
             _ = try await found.sign(message)
@@ -32,7 +34,7 @@ struct ReusableKeyTests {
             let strict = try await DeviceSigningKey.create("strict", rule: .passcode)
             for _ in 0..<2 { #expect(try await strict.sign(message).assurance.facts.contains(.perUse)) }
             #expect(world.prompts == 4)
-            // The record has whole milliseconds; less is one use.
+            // The record has whole milliseconds; less means one use.
             for (time, kept) in [
                 (Duration.microseconds(999), Duration.zero), (.microseconds(1500), .milliseconds(1)),
             ] {
@@ -45,7 +47,7 @@ struct ReusableKeyTests {
             try await store.write("x", for: "minutes")
             #expect(try await store.read("minutes") == "x")
             #expect(world.prompts == 5)
-            // A key that was made later under its name is another one; a successor has the rule.
+            // A key created later under the same name is another key; a successor inherits the rule.
             let successor = try await key.makeSuccessor()
             #expect(successor.rule == Self.long)
             _ = try await successor.sign(message)
@@ -53,7 +55,7 @@ struct ReusableKeyTests {
         }
     }
 
-    @Test("agrees, opens and makes codes under one prompt")
+    @Test("agreement, opening and codes each need one prompt")
     func otherPurposes() async throws {
         let world = try await World()
         try await world.use {
@@ -70,7 +72,7 @@ struct ReusableKeyTests {
         }
     }
 
-    @Test("asks again after the time, a lock, a restart and a prompt that was cancelled")
+    @Test("a key prompts again after the time, a lock, a restart and a cancelled prompt")
     func ends() async throws {
         let world = try await World()
         try await world.use {
@@ -87,11 +89,11 @@ struct ReusableKeyTests {
             _ = try await key.sign(message)
             #expect(world.prompts == 4)
 
-            // While it is locked, the prompt that unlocks it is the key's.
+            // While locked, the prompt that unlocks is the key's.
             try world.lock()
             for _ in 0..<2 { _ = try await key.sign(message) }
             #expect(world.prompts == 5)
-            // And unlocked again by another one, the key's was before.
+            // If another prompt unlocks, the key's own reuse has ended.
             try world.lock()
             try world.keychain.unlock()
             var before = world.prompts
@@ -107,7 +109,7 @@ struct ReusableKeyTests {
         }
     }
 
-    @Test("is invalidated by another finger within the time; for later fingers too, it asks again")
+    @Test("an enrolled finger invalidates the key within the time, or makes it prompt again")
     func fingersChange() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -126,7 +128,7 @@ struct ReusableKeyTests {
             try await world.enrol(["right-index-finger", "left-thumb"])
             await #expect(throws: TouchstoneError(.invalidated)) { try await current.sign(message) }
             #expect(world.prompts == 2)
-            // The passcode comes before a finger that may be a new one.
+            // The passcode comes before a possibly new finger.
             try world.cancels()
             await #expect(throws: TouchstoneError.self) { try await later.sign(message) }
         }

@@ -5,11 +5,13 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("A key's successor", .timeLimit(.minutes(20)))
+@Suite("Key rotation", .timeLimit(.minutes(20)))
 struct SuccessorTests {
     private let message = Data("challenge".utf8)
 
-    @Test("waits beside the key, and has its name once that is deleted, also after a restart")
+    @Test(
+        "a successor exists beside the key, and takes its name when the key is deleted, also after a restart"
+    )
     func rotation() async throws {
         let world = try await World()
         try await world.use {
@@ -23,7 +25,7 @@ struct SuccessorTests {
             )
             #expect(abs(oldTime - newTime) < 300, "as long a time")
             #expect(world.prompts == 0)
-            // Both can be used, and asking again makes no third one.
+            // Both keys are usable, and a second call creates no third key.
             _ = try await old.sign(message)
             _ = try await new.sign(message)
             #expect(try await old.makeSuccessor().publicKey == new.publicKey)
@@ -46,7 +48,7 @@ struct SuccessorTests {
         }
     }
 
-    @Test("can be deleted itself, and goes with the name")
+    @Test("a successor can be deleted, and is deleted with the name")
     func deleted() async throws {
         let world = try await World()
         try await world.use {
@@ -65,14 +67,14 @@ struct SuccessorTests {
         }
     }
 
-    @Test("has the name also where the process ended between the two steps")
+    @Test("a successor takes the name even if the process ended between the two steps")
     func interrupted() async throws {
         for looks in [true, false] {
             let world = try await World()
             try await world.use {
                 let old = try await DeviceSigningKey.create("a", rule: .whenUnlocked)
                 let new = try await old.makeSuccessor()
-                // The first step alone.
+                // Only the first step.
                 let place = try KeyPlace(purpose: "Signing", name: "a", group: nil)
                 let query = place.query(mark: KeyRecord.mark(of: old.representation))
                 world.otherProgram(SecretStore("any")) { calls throws(TouchstoneError) in
@@ -92,7 +94,7 @@ struct SuccessorTests {
         }
     }
 
-    @Test("of fingers that changed: the key that is invalidated can be rotated away")
+    @Test("an invalidated key can be rotated")
     func invalidated() async throws {
         let world = try await World.withFinger()
         try await world.use {

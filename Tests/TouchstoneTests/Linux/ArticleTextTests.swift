@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension ArticleTests {
-    @Test("each sample is a part of what runs here, line by line")
+    @Test("every sample of the articles is contained in code compiled here")
     func sameLines() throws {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let root = tests.deletingLastPathComponent().deletingLastPathComponent()
@@ -19,7 +19,7 @@ extension ArticleTests {
                         Issue.record("\(article.lastPathComponent): \(line.count) columns: \(line)")
                     }
                     let sample = lines(whole)
-                    // A manifest is compiled by Scripts/documentation.
+                    // Scripts/documentation compiles manifests.
                     if sample.first?.hasPrefix("// swift-tools-version:") == true { continue }
                     let isThere = compiled.contains { file in
                         file.indices.contains { file[$0...].starts(with: sample) }
@@ -32,7 +32,7 @@ extension ArticleTests {
         #expect(samples >= 15)
     }
 
-    /// Without indentation and without empty lines.
+    /// The lines without indentation, and without empty lines.
     private func lines(_ text: String) -> [Substring] {
         text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
     }

@@ -7,7 +7,9 @@ import WebAuthnModel
 @testable import Touchstone
 
 extension KeyEvidenceTests {
-    @Test("a chip states where the key is, with the server's challenge; it is kept, and no other key has it")
+    @Test(
+        "a chip attests a key with the server's challenge, and the attestation is stored with that key only"
+    )
     func attested() async throws {
         let chip = try await SoftwareTPM.start(.blank)
         let keychain = try await PrivateKeychain.ready(tpm: chip.tcti)
@@ -27,7 +29,8 @@ extension KeyEvidenceTests {
                 (json["publicKey"] as? String).flatMap(Base64URL.decode)
                     == Array(key.publicKey.x963Representation)
             )
-            // The attestation key signed it: the last 64 bytes of its TPMT_PUBLIC are x and y, each after its size.
+            // The attestation key's signature: the last 64 bytes of its TPMT_PUBLIC are x and y, each after
+            // its size.
             let area = try #require((json["attestationKey"] as? String).flatMap(Base64URL.decode))
             let point = Data([4] + area.suffix(66).prefix(32) + area.suffix(32))
             let signer = try P256.Signing.PublicKey(x963Representation: point)
@@ -38,7 +41,7 @@ extension KeyEvidenceTests {
             #expect(successor.attestation != nil && successor.attestation != attestation)
             #expect(try await DeviceSigningKey.create("b", rule: .passcode).attestation == nil)
             for purpose in 0..<2 {
-                // Keys that do not sign are attested too.
+                // Keys for other purposes are attested too.
                 if purpose == 0 {
                     let key = try await DeviceAgreementKey.create(
                         "c",
@@ -58,7 +61,7 @@ extension KeyEvidenceTests {
         }
     }
 
-    @Test("a user who cancels the prompt of a statement leaves no key")
+    @Test("cancelling the attestation's prompt leaves no key")
     func cancelledStatement() async throws {
         let chip = try await SoftwareTPM.start(.blank)
         let keychain = try await PrivateKeychain.ready(tpm: chip.tcti)

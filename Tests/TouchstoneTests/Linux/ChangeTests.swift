@@ -8,9 +8,9 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("Changes that the daemon tells", .timeLimit(.minutes(20)))
+@Suite("Changes reported by the daemon", .timeLimit(.minutes(20)))
 struct ChangeTests {
-    /// Asks until the daemon tells of changes and the answer is kept.
+    /// Queries until the daemon reports changes and the answer is cached.
     private func warm(_ world: World, _ demand: Authenticators = .strongBiometry) async throws -> Capability {
         _ = try await Keychain.current.capability(for: demand)
         let question = ChangeWatch.Question(
@@ -23,7 +23,7 @@ struct ChangeTests {
         }
     }
 
-    @Test("a warm check asks nobody: it is answered while the daemon stands still")
+    @Test("a cached capability is returned without the daemon, even while that is stopped")
     func warm() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -44,7 +44,7 @@ struct ChangeTests {
                 }
                 kill(daemon, SIGCONT)
                 try await task.value
-                // An answer is kept for ten seconds at most, which may just have ended.
+                // A cached answer is valid for at most ten seconds, which may just have ended.
                 return isDone
             }
             #expect(answers.withLock(\.self) == 1000)
@@ -52,7 +52,7 @@ struct ChangeTests {
         #expect(world.prompts == 0)
     }
 
-    @Test("what changes is in the next answer: fingers, lock, unlock, a lockout and its end")
+    @Test("changes are visible in the next answer: enrolment, lock, unlock, a lockout and its end")
     func changes() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -62,7 +62,7 @@ struct ChangeTests {
                 told.withLock { $0.formUnion(changes.changes.map(\.kind)) }
             }
             defer { stop() }
-            /// Waits for an answer, and for the daemon's word of why it is another one.
+            /// Waits for an answer, and for the change that the daemon reports.
             func wait(
                 for what: String,
                 _ kind: KeychainChange.Kind,
@@ -80,7 +80,7 @@ struct ChangeTests {
             try await world.enrol(["right-index-finger", "left-thumb"])
             try await wait(for: "a second finger", .enrolment) { $0.sensor?.enrolledCount == 2 }
 
-            // Fingers that changed wait for the passcode.
+            // After an enrolment change the passcode is required.
             _ = try await Keychain.current.authenticate("a test", using: .passcode)
             try await Deadline.wait(for: "the passcode") {
                 try await Keychain.current.capability().obstacle == nil ? true : nil
@@ -93,7 +93,7 @@ struct ChangeTests {
             try await wait(for: "the unlocking", .unlocked) { $0.obstacle == nil }
 
             _ = try await warm(world)
-            // Five mismatches, of which a box takes some.
+            // Five mismatches, several of them in one prompt.
             world.fprintd?.change { $0.verifications = Array(repeating: .init([.noMatch]), count: 10) }
             try world.keychain.tellPerson(Array(repeating: .waits, count: 5))
             for _ in 0..<5 where try !world.keychain.client.status().authentication.isBiometryLockedOut {
@@ -107,7 +107,7 @@ struct ChangeTests {
         }
     }
 
-    @Test("a stream tells each of them: no finger, a finger, no sensor, a sensor, no daemon, a daemon")
+    @Test("a capability stream yields each change of enrolment, sensor and daemon")
     func stream() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -145,7 +145,9 @@ struct ChangeTests {
         }
     }
 
-    @Test("a lockout, a change of protection and an older copy are events; unlocking and locking are none")
+    @Test(
+        "changes of lockout, enrolment, assurance and store are security events; lock and unlock are not"
+    )
     func kinds() {
         let expected: [KeychainChange.Kind: SecurityEvent.Kind] = [
             .enrolment: .enrolmentChanged, .lockout: .lockout, .invalidated: .invalidated,

@@ -2,7 +2,7 @@ import KeychainModel
 
 @testable import Touchstone
 
-/// `docs/ERRORS.md`, as the tables of the sources have it.
+/// `docs/ERRORS.md`, generated from the tables of the sources.
 enum ErrorDocument {
     static var text: String {
         """
@@ -44,7 +44,7 @@ enum ErrorDocument {
         """
     }
 
-    /// fprintd's errors and the results of a verification that end a prompt.
+    /// fprintd's errors, and the verification results that end a prompt.
     static let fprintd = [
         "PermissionDenied", "ClaimDevice", "AlreadyInUse", "NoEnrolledPrints", "NoSuchDevice", "Internal",
         "verify-disconnected", "verify-unknown-error", "ServiceUnknown", "OwnerLost", "UntrustedOwner",

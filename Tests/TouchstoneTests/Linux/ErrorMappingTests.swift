@@ -5,16 +5,16 @@ import Testing
 @testable import Touchstone
 
 extension TouchstoneErrorTests {
-    /// The codes that only a server's client gives; no cause of the daemon leads to them.
+    /// Codes that only a server's client reports; no cause of the daemon maps to them.
     private static let ofServers: Set<TouchstoneError.Code> = [
         .unreachable, .untrustedServer, .badReply, .stepUpNeeded, .replayed,
     ]
-    /// The codes that this module gives by what it knows itself.
+    /// Codes that this module reports on its own.
     private static let ofThisModule: Set<TouchstoneError.Code> = [
         .sensorTooWeak, .expired, .ruleMismatch, .hardwareTooWeak,
     ]
 
-    @Test("each known cause of the daemon and the client leads to a code, and each code is led to")
+    @Test("each known cause maps to a code, and each code is mapped to")
     func causes() {
         var reached = Self.ofServers.union(Self.ofThisModule)
         for known in KnownCause.allCases {
@@ -52,7 +52,7 @@ extension TouchstoneErrorTests {
         .noSuchClass, .interactionNotAllowed, .interactionRequired, .decode, .missingEntitlement,
     ]
 
-    @Test("the more particular word decides, and the remedy is kept")
+    @Test("the more specific cause decides, and the remedy is kept")
     func particular() {
         let locked = KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
         #expect(TouchstoneError(locked).code == .locked)
@@ -82,7 +82,7 @@ extension TouchstoneErrorTests {
         )
     }
 
-    @Test("docs/ERRORS.md is what the tables say; TOUCHSTONE_WRITE_DOCUMENTS=1 writes it")
+    @Test("docs/ERRORS.md matches the tables; TOUCHSTONE_WRITE_DOCUMENTS=1 writes it")
     func document() throws {
         let path = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

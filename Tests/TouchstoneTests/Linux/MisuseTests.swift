@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// What an app could get wrong with another API, and what the compiler says of it here.
+/// Mistakes possible with other APIs, and the compiler's errors for them.
 @Suite("Misuse does not compile", .timeLimit(.minutes(20)))
 struct MisuseTests {
     struct Misuse: Sendable, CustomTestStringConvertible {
@@ -131,14 +131,14 @@ struct MisuseTests {
         ),
     ]
 
-    @Test("what would weaken a secret is refused, each with an error that names it", arguments: misuses)
+    @Test("misuse that would weaken a secret is rejected with an error that names it", arguments: misuses)
     func refused(_ misuse: Misuse) async throws {
         let (status, output) = try await compile(misuse.source)
         #expect(status != 0)
         #expect(output.contains("error: ") && output.contains(misuse.refusal), "\(output)")
     }
 
-    @Test("the same calls as they are meant compile")
+    @Test("the correct forms of the same calls compile")
     func meant() async throws {
         let (status, output) = try await compile(
             #"""
@@ -156,7 +156,7 @@ struct MisuseTests {
         #expect(status == 0, "\(output)")
     }
 
-    /// Compiles a source beside the built modules, as far as the compiler's diagnoses go.
+    /// Type-checks a source against the built modules.
     private func compile(_ source: String) async throws -> (status: Int32, output: String) {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/Misuse.swift"
@@ -190,7 +190,7 @@ struct MisuseTests {
     }
 
     private static let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    /// The compiler, which is there where tests are built.
+    /// The compiler, which exists wherever tests are built.
     private static let compiler = path.split(separator: ":").map { "\($0)/swiftc" }.first {
         FileManager.default.isExecutableFile(atPath: $0)
     }

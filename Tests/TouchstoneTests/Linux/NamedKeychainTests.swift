@@ -5,10 +5,10 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-// Several keychains in one process, each named: Apple's systems have one.
+// Several named keychains in one process; Apple's systems have only one.
 
 extension AuthenticateTests {
-    @Test("a named keychain is asked whatever the task says")
+    @Test("a named keychain is used regardless of the task's keychain")
     func named() async throws {
         let (one, other) = (try await World(), try await World())
         try await one.use {
@@ -19,7 +19,7 @@ extension AuthenticateTests {
 }
 
 extension CapabilityTests {
-    @Test("where nothing can be drawn, that is the obstacle")
+    @Test("a missing place for prompts is an obstacle")
     func nowhere() async throws {
         let world = try await World()
         let keychain = Keychain(world.keychain.client, promptsAt: PromptOrigin())
@@ -35,7 +35,7 @@ extension StoreSharingTests {
     @Test("no update is lost, between tasks and between programs")
     func updates() async throws {
         let world = try await World()
-        // Another connection is what another program has.
+        // A second connection, as another program has.
         let other = Keychain(
             RemoteKeychain(layout: world.keychain.layout, daemon: .none),
             promptsAt: world.keychain.prompt().origin
@@ -56,7 +56,9 @@ extension StoreSharingTests {
 }
 
 extension KitArticleTests {
-    @Test("a store that is handed the keychain is in it in any task, and no task reaches the user's own")
+    @Test(
+        "a store with an explicit keychain uses it in any task, and no task reaches the user's own keychain"
+    )
     func detached() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         let own = SecretStore("own", rule: .whenUnlocked, in: keychain.keychain)

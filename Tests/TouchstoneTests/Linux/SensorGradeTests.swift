@@ -4,14 +4,14 @@ import Testing
 import Touchstone
 import TouchstoneTesting
 
-/// Only root can make the administrator's file.
-@Suite("What a sensor is worth", .timeLimit(.minutes(20)), .enabled(if: geteuid() == 0, "not root"))
+/// Only root can create the administrator's file.
+@Suite("Sensor grades", .timeLimit(.minutes(20)), .enabled(if: geteuid() == 0, "not root"))
 struct SensorGradeTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// A keychain whose administrator says this of the sensor.
+    /// A keychain whose administrator graded the sensor so.
     private func world(_ grade: String) async throws -> World {
         let table = try directory.write("Scripted sensor = \(grade)\n", to: "sensors.conf")
         chmod(table, 0o644)
@@ -21,7 +21,7 @@ struct SensorGradeTests {
         )
     }
 
-    @Test("a strong one says who graded it, and a finger on it is a fact for a server")
+    @Test("a strong sensor reports who graded it, and its use is a fact of the assurance")
     func strong() async throws {
         let world = try await world("strong match-on-chip")
         try await world.use {
@@ -41,7 +41,7 @@ struct SensorGradeTests {
         }
     }
 
-    @Test("a weak one counts for nobody who does not accept it")
+    @Test("a weak sensor is accepted only by rules that allow it")
     func weak() async throws {
         let world = try await world("weak")
         try await world.use {
@@ -59,7 +59,7 @@ struct SensorGradeTests {
             }
             #expect(world.prompts == 0)
 
-            // Where the passcode is as good, it alone is asked for.
+            // Where the passcode suffices, only the passcode is requested.
             #expect(try await keychain.capability(for: [.strongBiometry, .passcode]).obstacle == nil)
             try world.answers()
             let proof = try await keychain.authenticate("a test", using: [.strongBiometry, .passcode])

@@ -6,9 +6,9 @@ import Testing
 import Touchstone
 import TouchstoneTesting
 
-@Suite("A read that is not answered at once", .timeLimit(.minutes(20)))
+@Suite("A read that waits for the daemon", .timeLimit(.minutes(20)))
 struct WaitingReadTests {
-    /// Runs all tasks that prefer it on one thread at a time.
+    /// A task executor with a single thread.
     private final class OneThread: TaskExecutor {
         private let queue = DispatchQueue(label: "one thread")
 
@@ -18,7 +18,7 @@ struct WaitingReadTests {
         }
     }
 
-    @Test("leaves the one thread that its task has to others, and goes on once the daemon answers")
+    @Test("a waiting read does not block its executor's only thread, and finishes when the daemon answers")
     func stopped() async throws {
         let world = try await World.withFinger()
         let executor = OneThread()

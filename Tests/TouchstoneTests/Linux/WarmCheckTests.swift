@@ -5,14 +5,14 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-/// strace(1) holds on to a whole process, so it is one of its own.
+/// strace(1) traces a whole process, so the test runs in a separate one.
 @Suite(
-    "A warm check in strace",
+    "A cached capability check under strace",
     .timeLimit(.minutes(20)),
     .enabled(if: geteuid() == 0 && access("/usr/bin/strace", X_OK) == 0, "needs root and strace")
 )
 struct WarmCheckTests {
-    @Test("makes no system call, a thousand times")
+    @Test("a cached capability check makes no system call")
     func noSystemCall() async {
         await #expect(processExitsWith: .success) {
             let world = try await World.withFinger()
@@ -55,7 +55,8 @@ struct WarmCheckTests {
             func index(_ mark: String) throws -> Int {
                 try #require(lines.firstIndex { $0.contains("\"/touchstone-\(mark)\"") })
             }
-            // An answer is kept for ten seconds at most, which may end in a round, and a change may be told in another one.
+            // A cached answer is valid for at most ten seconds, which may end in one round, and a change may
+            // arrive in another.
             let quiet = try (0..<rounds).count { round in
                 let (begin, end) = (try index("begin-\(round)"), try index("end-\(round)"))
                 let thread = lines[begin].prefix { $0 != " " }

@@ -5,31 +5,31 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-/// The keychain of a test as this system's side of the module has it.
+/// This platform's parts of a test's keychain.
 extension World {
-    // What one side can do and the other cannot; docs/ARCHITECTURE.md, "Two sides", has the reasons.
+    // Differences between the platforms; docs/ARCHITECTURE.md, "Two sides", has the reasons.
 
-    /// Whether it is told which of a union was shown.
+    /// Whether it is reported which factor of a union was used.
     static let tellsWhichOfUnion = true
-    /// Whether a sensor's own name is told, and how many fingers are enrolled.
+    /// Whether the sensor's name and the number of enrolled fingers are reported.
     static let tellsOfSensor = true
-    /// Whether what befalls the keychain beside this process is told.
+    /// Whether events of the keychain outside this process are reported.
     static let tellsOfOthers = true
-    /// What asking too often comes to.
+    /// The error code for too many prompts.
     static let codeOfThrottling = TouchstoneError.Code.throttled
-    /// What asking without fprintd, or without the daemon, comes to.
+    /// The error code without fprintd or without the daemon.
     static let codeWithoutService = TouchstoneError.Code.serviceMissing
 
-    /// The daemon's connection has them.
+    /// Not needed: the daemon's connection keeps the listeners.
     struct Listeners {}
 
     /// Runs `body` with this keychain as the user's.
     func use<R>(_ body: () async throws -> R) async rethrows -> R { try await keychain.use(body) }
 
-    /// The same keychain, named.
+    /// The same keychain as an explicit value.
     var named: Keychain { Keychain(keychain.client, promptsAt: keychain.prompt().origin) }
 
-    /// What another program does with a store, over a connection of its own.
+    /// Uses a store as another program would, over a separate connection.
     func otherProgram(_ store: SecretStore, _ body: (StoreCalls) throws(TouchstoneError) -> Void) {
         let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
         let calls = KeychainCalls(
@@ -44,7 +44,7 @@ extension World {
 }
 
 extension World {
-    /// Waits until the daemon tells of changes, so that none is missed.
+    /// Waits until the daemon reports changes, so that none is missed.
     func waitUntilHeard() async throws {
         try await Deadline.wait(for: "the daemon") { ChangeWatch.of(keychain.client).isHeard ? true : nil }
     }

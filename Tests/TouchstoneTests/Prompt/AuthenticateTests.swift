@@ -6,9 +6,9 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("Asking the user", .timeLimit(.minutes(20)))
+@Suite("Authenticating the user", .timeLimit(.minutes(20)))
 struct AuthenticateTests {
-    @Test("a finger and a passcode each give a proof that says so")
+    @Test("a fingerprint and a passcode each give a proof that names the method")
     func methods() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -34,7 +34,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("cancelling is told from being asked too often")
+    @Test("cancelling and being prompted too often have different codes")
     func cancels() async throws {
         let world = try await World()
         try world.cancels(4)
@@ -52,7 +52,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("a prompt that nobody answers is taken away at its time")
+    @Test("an unanswered prompt ends with its timeout")
     func timeout() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -68,13 +68,13 @@ struct AuthenticateTests {
                 #expect(error?.code == .timedOut, "\(String(describing: error))")
                 #expect(ContinuousClock.now - before >= .milliseconds(1500))
             }
-            // The prompt is gone: the next one comes up.
+            // The prompt is gone: the next one is shown.
             try world.answers()
             _ = try await Keychain.current.authenticate("a test", using: .passcode)
         }
     }
 
-    @Test("cancelling the task takes the prompt away; one that is cancelled before shows none")
+    @Test("cancelling the task removes the prompt, and a task cancelled before shows none")
     func cancelledTask() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -130,7 +130,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("a prompt's parts are one line")
+    @Test("a prompt's parts are joined into one line")
     func line() {
         var prompt: PromptText = "Pay \(3) EUR"
         #expect(prompt.line == "Pay 3 EUR")
@@ -140,7 +140,7 @@ struct AuthenticateTests {
         #expect(prompt.line == "Bank: Account 1: Pay 3 EUR (apples; pears)")
     }
 
-    @Test("a level follows from the facts")
+    @Test("the assurance level follows from the facts")
     func assurance() {
         func level(_ facts: Set<Assurance.Fact>, _ hardware: HardwareLevel) -> Assurance.Level {
             Assurance(facts: facts, method: nil, hardware: hardware).level
@@ -157,9 +157,9 @@ struct AuthenticateTests {
     }
 }
 
-@Suite("Calls that wait", .timeLimit(.minutes(20)))
+@Suite("Waiting calls", .timeLimit(.minutes(20)))
 struct WaitingTests {
-    /// Runs all tasks that prefer it on one thread at a time.
+    /// A task executor with a single thread.
     private final class OneThread: TaskExecutor {
         private let queue = DispatchQueue(label: "one thread")
 
@@ -169,7 +169,7 @@ struct WaitingTests {
         }
     }
 
-    @Test("prompts, look-ups and timeouts wait without the one thread that their tasks have")
+    @Test("prompts, look-ups and timeouts do not block their executor's only thread")
     func oneThread() async throws {
         let world = try await World.withFinger()
         let executor = OneThread()
@@ -185,7 +185,7 @@ struct WaitingTests {
                         )
                     }
                 }
-                // Each of these needs the thread while the first one waits for a person.
+                // Each of these needs the thread while the first one waits for the user.
                 try await world.waitForPrompt(1)
                 for _ in 0..<3 { #expect(try await keychain.capability().sensor != nil) }
                 var capabilities = keychain.capabilities().makeAsyncIterator()
@@ -210,14 +210,14 @@ struct WaitingTests {
                     return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(others.map { $0?.code } == Array(repeating: .timedOut, count: 4))
-                // It waited all the while.
+                // It waited all the time.
                 asked.cancel()
                 #expect(await asked.value?.code == .taskCancelled)
             }
         }
     }
 
-    @Test("many calls at once wait for one of the threads, and all are served")
+    @Test("many simultaneous calls share the waiting threads, and all are served")
     func crowd() async {
         let threads = WaitingThreads()
         final class Counts: Sendable {
@@ -245,7 +245,7 @@ struct WaitingTests {
         #expect(seen > 1 && seen <= WaitingThreads.most, "\(seen)")
     }
 
-    @Test("a plan that is taken back is let go of, and one that is not is run once")
+    @Test("a cancelled timer releases its closure, and a timer that is not cancelled fires once")
     func timers() async throws {
         final class Held: Sendable {}
         weak var weakly: Held?
@@ -261,7 +261,7 @@ struct WaitingTests {
         }
     }
 
-    @Test("a thread that has ended its call takes the next one")
+    @Test("a thread that has finished its call is reused")
     func reuse() async {
         let threads = WaitingThreads()
         var seen: Set<UInt> = []
@@ -270,7 +270,7 @@ struct WaitingTests {
                 #expect(threads.run { continuation.resume(returning: UInt(pthread_self())) } == 0)
             }
             seen.insert(thread)
-            // It is idle a moment after it has told.
+            // The thread becomes idle shortly after its result.
             try? await Task.sleep(for: .milliseconds(2))
         }
         #expect(seen.count < 25)

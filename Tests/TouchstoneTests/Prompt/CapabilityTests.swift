@@ -3,9 +3,9 @@ import Testing
 import Touchstone
 import TouchstoneTesting
 
-@Suite("What asking would come to", .timeLimit(.minutes(20)))
+@Suite("Capabilities", .timeLimit(.minutes(20)))
 struct CapabilityTests {
-    @Test("a sensor with a finger: nothing is in the way, and the sensor says what is known of it")
+    @Test("with a sensor and an enrolled finger there is no obstacle, and the sensor is described")
     func ready() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -19,7 +19,7 @@ struct CapabilityTests {
             #expect(sensor.evidence["grade"] == "ungraded")
             let state = try #require(now.enrolmentState)
             try await world.enrol(["right-index-finger", "left-thumb"])
-            // The change is told on a connection of its own.
+            // The change is reported on a separate connection.
             let later = try await Deadline.wait(for: "two fingers") { () -> Capability? in
                 let now = try await Keychain.current.capability()
                 return now.enrolmentState != state && (!World.tellsOfSensor || now.sensor?.enrolledCount == 2)
@@ -30,12 +30,14 @@ struct CapabilityTests {
         #expect(world.prompts == 0)
     }
 
-    @Test("an obstacle is what asking throws, in each state; the sensor is told all the same")
+    @Test(
+        "the obstacle equals the error of authenticating in each state, and the sensor is reported regardless"
+    )
     func obstacles() async throws {
         let demands: [Authenticators] = [
             .strongBiometry, .weakBiometry, .passcode, [.strongBiometry, .passcode],
         ]
-        /// What asking for each demand comes to; nil: it can be asked.
+        /// Expects this obstacle for each demand; nil: none.
         func check(
             _ world: World,
             _ state: String,
@@ -43,7 +45,8 @@ struct CapabilityTests {
             hasSensor: Bool
         ) async throws {
             try await world.use {
-                // fprintd does not tell of a sensor that goes: answers of before hold until the daemon has looked.
+                // fprintd does not signal a removed sensor: cached answers stay valid until the daemon has
+                // checked.
                 try await Deadline.wait(for: state) { () -> Bool? in
                     for (demand, code) in zip(demands, expected) {
                         let now = try await Keychain.current.capability(for: demand)
@@ -91,7 +94,7 @@ struct CapabilityTests {
         try await check(world, "stopped", Array(repeating: missing, count: 4), hasSensor: false)
     }
 
-    @Test("before the set-up the passcode is missing")
+    @Test("before set-up the obstacle is passcodeNotSet")
     func notSetUp() async throws {
         let keychain = try PrivateKeychain()
         try await keychain.start()
@@ -106,7 +109,7 @@ struct CapabilityTests {
         }
     }
 
-    @Test("a demand of nothing, and one that means nothing, are refused")
+    @Test("an empty and an unknown demand are refused")
     func nonsense() async throws {
         for demand: Authenticators in [
             [], Authenticators(rawValue: 1 << 9), [.passcode, .init(rawValue: 64)],

@@ -5,9 +5,9 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("What befalls this process's items and prompts", .timeLimit(.minutes(20)))
+@Suite("Security events of items and prompts", .timeLimit(.minutes(20)))
 struct EventTests {
-    @Test("a security log has what befell this process's items and prompts and the keychain, and no secret")
+    @Test("security events cover this process's items and prompts and the keychain, and contain no secret")
     func events() async throws {
         let world = try await World.withFinger()
         try await world.use {
@@ -35,7 +35,7 @@ struct EventTests {
             await #expect(throws: TouchstoneError(.invalidated)) {
                 try await store.read("octocat", as: String.self)
             }
-            /// What was seen, in words.
+            /// The events seen, as text.
             func words() -> [String] {
                 seen.withLock(\.self).map {
                     [$0.kind.rawValue, $0.item, $0.error?.code.rawValue].compactMap(\.self).joined(
@@ -49,7 +49,7 @@ struct EventTests {
                 "failure events/octocat invalidated",
             ]
             let others = World.tellsOfOthers ? ["enrolmentChanged"] : []
-            // What the daemon tells comes on a connection of its own, and so in no order with the others.
+            // The daemon's events arrive on a separate connection, so in no particular order.
             try await Deadline.wait(for: "the events, of \(words())") {
                 let words = words()
                 let wanted = expected + others

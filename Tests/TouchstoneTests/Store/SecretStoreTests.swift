@@ -5,14 +5,14 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("A secret store", .timeLimit(.minutes(20)))
+@Suite("Secret stores", .timeLimit(.minutes(20)))
 struct SecretStoreTests {
     struct Tokens: Codable, Equatable {
         var access: String
         var refresh: String?
     }
 
-    @Test("keeps data, text and values as they are, also over a restart")
+    @Test("data, text and values are stored unchanged, also across a restart")
     func values() async throws {
         let world = try await World()
         let store = SecretStore("values", rule: .whenUnlocked)
@@ -35,7 +35,7 @@ struct SecretStoreTests {
             #expect(try await store.read("empty") == Data())
             #expect(try await store.read("number") == 42)
             #expect(try await store.read("long", as: Data.self).count == 65_536)
-            // A function that returns an optional reads one.
+            // A read as an optional type.
             #expect(try await store.read("text", as: String?.self) == "şifre 密码")
             #expect(try await store.read("data", as: Data?.self) == data)
             #expect(try await store.read("number", as: Int?.self) == 42)
@@ -70,7 +70,7 @@ struct SecretStoreTests {
         _ = try await store.read(key, as: type)
     }
 
-    @Test("adding asks nobody, reading, replacing and updating ask once each, deleting nobody")
+    @Test("adding and deleting need no prompt; reading, replacing and updating need one each")
     func prompts() async throws {
         let world = try await World()
         let store = SecretStore("prompts", rule: .passcode)
@@ -92,7 +92,7 @@ struct SecretStoreTests {
             #expect(try await store.delete("key") == .deleted)
             #expect(try await store.delete("key") == .wasAbsent)
             await #expect(throws: TouchstoneError(.notFound)) { try await store.read("key", as: Data.self) }
-            // What is absent is given as nil, and asks nobody either.
+            // An absent value is passed as nil, and needs no prompt either.
             let wasAbsent = try await store.update("key", as: String.self) { value in
                 defer { value = "three" }
                 return value == nil
@@ -101,7 +101,7 @@ struct SecretStoreTests {
         }
     }
 
-    @Test("absent, cancelled, silent, locked and before the unlock are different codes")
+    @Test("absent, cancelled, silent, locked and not yet unlocked have different codes")
     func codes() async throws {
         let world = try await World()
         let (asking, free) = (
@@ -127,7 +127,7 @@ struct SecretStoreTests {
             #expect(await code(asking, "key", .silent) == .interactionNeeded)
             #expect(await code(free, "key", .silent) == nil)
             #expect(await code(asking, "key", .prompt(PromptText("x", timeout: .zero))) == .limitExceeded)
-            // Still there: nothing of this took anything away.
+            // None of these errors removed anything.
             #expect(try await asking.read("key") == "a")
 
             try world.lock()
@@ -142,7 +142,7 @@ struct SecretStoreTests {
             #expect(await code(early, "key", .silent) == .locked)
             await #expect(throws: TouchstoneError(.locked)) { try await free.status() }
             await #expect(throws: TouchstoneError(.locked)) { try await free.delete("key") }
-            // With a prompt it is unlocked on the way, by the one passcode that also opens the item.
+            // A prompt also unlocks, with the same passcode that opens the item.
             let before = world.prompts
             #expect(try await asking.read("key", with: "a test") == "a")
             #expect(world.prompts == before + 1)
@@ -151,7 +151,7 @@ struct SecretStoreTests {
         }
     }
 
-    @Test("a change of fingers invalidates, and nothing is made anew until the app deletes")
+    @Test("an enrolment change invalidates a secret, which is not replaced until the app deletes it")
     func invalidated() async throws {
         let world = try await World.withFinger()
         let store = SecretStore("fingers")
@@ -189,7 +189,7 @@ struct SecretStoreTests {
         }
     }
 
-    @Test("the first write fixes the rule; another one is refused with both named, until all is deleted")
+    @Test("the first write fixes the store's rule, and another rule is refused with both named")
     func ruleMismatch() async throws {
         let world = try await World.withFinger()
         let made = AccessRule.biometry.reusable(for: .seconds(60))
@@ -223,7 +223,7 @@ struct SecretStoreTests {
         }
     }
 
-    @Test("stores of other names and keys of other names do not meet")
+    @Test("stores and keys with different names are separate")
     func names() async throws {
         let world = try await World()
         try await world.use {
@@ -283,7 +283,7 @@ struct SecretStoreTests {
         }
     }
 
-    @Test("a rule that demands more protection than there is refuses every use; so does a group of others")
+    @Test("a rule that requires more protection than available, and another program's group, are refused")
     func refused() async throws {
         let world = try await World()
         await world.use {
@@ -299,7 +299,7 @@ struct SecretStoreTests {
         }
     }
 
-    @Test("what was changed on the disk is damaged, not absent")
+    @Test("a secret changed on disk is damaged, not absent")
     func damaged() async throws {
         let world = try await World()
         let store = SecretStore("disk", rule: .whenUnlocked)

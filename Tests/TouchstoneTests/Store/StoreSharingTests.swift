@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import Touchstone
 
-@Suite("A store that several use", .timeLimit(.minutes(20)))
+@Suite("Sharing a store", .timeLimit(.minutes(20)))
 struct StoreSharingTests {
     @Test("no update is lost between tasks")
     func tasks() async throws {
@@ -25,7 +25,7 @@ struct StoreSharingTests {
         }
     }
 
-    @Test("an update in whose middle another program writes runs again, and asks once all the same")
+    @Test("an update that conflicts with another program's write is repeated without a second prompt")
     func conflict() async throws {
         let world = try await World()
         try await world.use {
@@ -35,7 +35,7 @@ struct StoreSharingTests {
             var seen: [String?] = []
             let result = try await store.update("key", as: String.self) { value in
                 seen.append(value)
-                // Another program, with a prompt of its own.
+                // Another program, with its own prompt.
                 if seen.count == 1 { Self.replace("key", of: "pair", with: "theirs", in: world) }
                 value = "\(value ?? "") + mine"
                 return seen.count
@@ -70,7 +70,7 @@ struct StoreSharingTests {
         }
     }
 
-    /// What another program's `write` does, in the middle of a synchronous body.
+    /// Writes as another program would, within a synchronous body.
     private static func replace(_ key: String, of store: String, with text: String, in world: World) {
         world.otherProgram(SecretStore(store, rule: .passcode)) { calls throws(TouchstoneError) in
             try calls.replace(Data(text.utf8), key, version: nil)
@@ -83,7 +83,7 @@ struct StoreSharingTests {
         }
     }
 
-    @Test("several reads go ahead on one proof, until it ends")
+    @Test("one proof serves several reads until it ends")
     func proof() async throws {
         let world = try await World.withFinger()
         let (first, second) = (SecretStore("first"), SecretStore("second", rule: .biometryOrPasscode))
@@ -99,7 +99,7 @@ struct StoreSharingTests {
                 #expect(try await store.read("key", with: .proof(proof)) == "y!")
             }
             #expect(world.prompts == 1)
-            // A finger is not the passcode.
+            // A fingerprint is not the passcode.
             await #expect(throws: TouchstoneError(.interactionNeeded)) {
                 try await passcode.read("key", as: String.self, with: .proof(proof))
             }
@@ -120,7 +120,7 @@ struct StoreSharingTests {
             await #expect(throws: TouchstoneError(.proofEnded)) {
                 try await passcode.read("key", as: String.self, with: .proof(code))
             }
-            // So does the other keychain that it is not of.
+            // A proof of another keychain is refused too.
             let stranger = try await World()
             try await stranger.use {
                 try await passcode.write("x", for: "key")
@@ -131,7 +131,7 @@ struct StoreSharingTests {
         }
     }
 
-    @Test("one prompt serves for the time that the rule says, and not after a lock")
+    @Test("a prompt is reused for the time in the rule, and not after a lock")
     func reuse() async throws {
         let world = try await World()
         let store = SecretStore("reuse", rule: .passcode.reusable(for: .seconds(300)))
@@ -154,7 +154,7 @@ struct StoreSharingTests {
         }
     }
 
-    @Test("cancelling a task and the end of its time leave a secret as it was")
+    @Test("a cancelled task and a timeout leave a secret unchanged")
     func cancelled() async throws {
         let world = try await World()
         let store = SecretStore("cancel", rule: .passcode)
