@@ -294,7 +294,7 @@ struct AccountTests {
     }
 
     @Test(
-        "an activation belongs to its account; an attestation key is found by its certificate until it expires",
+        "an activation belongs to its account; an attestation key is found by its certificate",
         arguments: StoreKind.allCases
     )
     func attestation(_ kind: StoreKind) async throws {

@@ -36,7 +36,7 @@ struct FaultTests {
     }
 
     @Test(
-        "with SQLite's file moved away the store is unavailable and creates no file; it works when the file is back"
+        "with its file moved away SQLite's store is unavailable and creates no file, then recovers"
     )
     func moved() async throws {
         let database = try SQLiteDatabase()
@@ -81,7 +81,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a full or read-only disk gives its error code, leaves nothing half done, and the store recovers by itself",
+        "a full or read-only disk has its error code and leaves nothing half done; the store recovers",
         .enabled(if: canMount, "needs root")
     )
     func fullAndReadOnly() async throws {
@@ -133,7 +133,7 @@ struct FaultTests {
     }
 
     @Test(
-        "while another process holds SQLite's write lock the store is overloaded in bounded time, then recovers"
+        "while another process holds SQLite's lock the store is overloaded in bounded time"
     )
     func held() async throws {
         let database = try SQLiteDatabase()
