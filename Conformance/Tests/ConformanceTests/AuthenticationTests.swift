@@ -159,7 +159,7 @@ struct AuthenticationTests {
 @Suite("Rule 13: what a context reports without a prompt", .keychain)
 struct ContextTests {
     @Test(
-        "the biometry type is none before an evaluation is checked, and known after it, whatever the result"
+        "the biometry type is none before canEvaluatePolicy, and known once that succeeded"
     )
     func biometryType() {
         let context = LAContext()

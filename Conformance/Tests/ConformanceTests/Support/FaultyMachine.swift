@@ -67,7 +67,7 @@
             try keychain.client.setUp(keychain.prompt())
             keychain.use {
                 preparation()
-                // A deletion is written to the log's end, everything else to the database file.
+                // A deletion empties the write-ahead log, so that everything else is in the database file.
                 let shelf = Shelf()
                 #expect(shelf.add("gone") == errSecSuccess && shelf.delete() == errSecSuccess)
             }
