@@ -107,7 +107,7 @@ struct WrongServerTests {
         }
     }
 
-    @Test("an unreachable server, plain HTTP to another host and invalid addresses are refused")
+    @Test("nobody there, plain HTTP to elsewhere, and addresses that are none")
     func addresses() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         try await keychain.use {
@@ -127,7 +127,7 @@ struct WrongServerTests {
         }
     }
 
-    @Test("an untrusted certificate and a server without TLS are refused")
+    @Test("a server with another certificate, and one that speaks no TLS")
     func certificates() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         let server = try await OtherServer.start()
@@ -144,7 +144,7 @@ struct WrongServerTests {
     }
 }
 
-/// OpenSSL's test server with a self-signed certificate.
+/// OpenSSL's server with a certificate that nobody vouches for.
 private final class OtherServer: Sendable {
     let port: UInt16
     private let directory: TemporaryDirectory
