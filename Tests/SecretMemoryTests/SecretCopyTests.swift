@@ -3,7 +3,7 @@
     import SecretMemory
     import Testing
 
-    /// What copying leaves in the vector registers, as the frame of a signal shows it.
+    /// The vector registers after a copy, as found in a signal frame.
     @Suite("Registers after a copy")
     struct SecretCopyTests {
         private static let counts = [16, 17, 24, 32, 33, 48, 64, 96, 128, 200, 1000]
