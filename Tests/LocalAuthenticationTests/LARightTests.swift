@@ -203,7 +203,7 @@ struct LARightTests {
         #expect(right.tag == 7)
     }
 
-    @Test("requirements that demand the same are equal")
+    @Test("equal requirements compare as equal")
     func equality() {
         #expect(LAAuthenticationRequirement.default == .default)
         #expect(LAAuthenticationRequirement.biometry != .biometryCurrentSet)

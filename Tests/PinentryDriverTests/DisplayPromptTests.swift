@@ -29,7 +29,7 @@ enum Windows {
 )
 struct DisplayPromptTests {
     /// An X server without a screen (Xvfb).
-    private final class Display: @unchecked Sendable {  // nobody touches the process but its owner's end
+    private final class Display: @unchecked Sendable {  // only deinit touches the process
         let name: String
         private let server: Process
 

@@ -65,7 +65,7 @@
             #expect(!left.isEmpty)
         }
 
-        @Test("a copy of a secret leaves nothing", arguments: counts)
+        @Test("a copy of a secret leaves nothing in registers", arguments: counts)
         func secretBytes(_ count: Int) {
             let secret = RandomBytes.array(count: count)
             var held = SecretBytes.random(count: 0)
@@ -77,7 +77,10 @@
             #expect(held.count == count)
         }
 
-        @Test("a buffer that is filled, grows or is prepended to leaves nothing", arguments: counts)
+        @Test(
+            "a buffer that is filled, grows or is prepended to leaves nothing in registers",
+            arguments: counts
+        )
         func secretBuffer(_ count: Int) {
             let secret = RandomBytes.array(count: count)
             var buffer = SecretBuffer(minimumCapacity: count)
@@ -92,7 +95,7 @@
             #expect(areEqual)
         }
 
-        @Test("a comparison leaves nothing", arguments: counts)
+        @Test("a comparison leaves nothing in registers", arguments: counts)
         func comparison(_ count: Int) {
             let secret = SecretBytes.random(count: count)
             let other = secret.copy()

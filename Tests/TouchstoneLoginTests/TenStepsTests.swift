@@ -33,7 +33,7 @@ struct TenStepsTests {
             }
             #expect(wrong?.code == .refused && wrong?.cause == "authentication_failed", "\(wrong as Any)")
             #expect(wrong?.nextStep == .retry)
-            // The server demands a delay of a second then, and says so.
+            // The server requires a delay of a second then, and says so.
             let first = try await Deadline.wait(for: "the end of the pause") {
                 () async throws -> LoginSession? in
                 do {

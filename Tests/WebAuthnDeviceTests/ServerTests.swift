@@ -32,7 +32,7 @@ struct ServerTests {
     }
 
     @Test(
-        "an endorsement key leads to a certificate for the attestation key, and that to a credential whose policy is the chip's",
+        "an endorsement key leads to a certified attestation key, and that to a credential with the TPM's policy",
         arguments: Chip.allCases
     )
     func chain(kind: Chip) async throws {

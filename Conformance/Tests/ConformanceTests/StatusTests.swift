@@ -47,7 +47,7 @@ extension Shelf {
 
 /// In ``AuthenticationTests`` because only one prompt is shown at a time.
 extension AuthenticationTests {
-    @Test("each status can be brought about", arguments: Answer.allCases)
+    @Test("each status is reached", arguments: Answer.allCases)
     func status(answer: Answer) async throws {
         try await TestKeychain.unlessUnbreakable {
             let reached = try await reach(answer)

@@ -135,7 +135,7 @@ struct AccountTests {
     }
 
     @Test(
-        "a new credential of the same chip or key supersedes the old one, within the account only",
+        "a new credential of the same TPM or key supersedes the old one, within the account only",
         arguments: StoreKind.allCases,
         [true, false]
     )

@@ -128,7 +128,7 @@ struct RecordedDeviceTests {
     /// Some cases have a printed Python object instead of JSON; other cases have the same response.
     private var isReadable: (Case) -> Bool { { $0.arguments["credential"]?.object != nil } }
 
-    @Test("there are twenty-nine calls, three of which repeat others as printed Python objects") func count() {
+    @Test("there are twenty-nine calls, three of which repeat others as Python objects") func count() {
         #expect(Self.cases.count == 29)
         #expect(Self.cases.filter { !isReadable($0) }.count == 3)
     }
