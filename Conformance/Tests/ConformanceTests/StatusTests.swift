@@ -149,10 +149,7 @@ enum Refusal: CaseIterable, Sendable {
 }
 
 extension AuthenticationTests {
-    @Test(
-        "each reason of LAError can be brought about",
-        .timeLimit(.minutes(20)), arguments: Refusal.allCases
-    )
+    @Test("each reason of LAError is reached", .timeLimit(.minutes(20)), arguments: Refusal.allCases)
     func reason(refusal: Refusal) async throws {
         try await TestKeychain.unlessUnbreakable {
             let reached = try await reach(refusal)
