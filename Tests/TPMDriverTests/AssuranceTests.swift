@@ -101,7 +101,7 @@ struct LockoutAuthorizationTests {
         #expect(try await tpm.status().lockoutAuthSet)
     }
 
-    @Test("an authorisation that the TPM would truncate is refused")
+    @Test("an authorisation that is empty, too long or ends in a zero byte is refused")
     func unusable() async throws {
         let tpm = TPM(configuration: "device:/nowhere")
         for octets in [[], [1, 2, 0], [UInt8](repeating: 1, count: 33)] {

@@ -135,7 +135,7 @@ struct AuthenticationTests {
         #expect(error?.code == .invalidContext)
     }
 
-    @Test("an application password opens its own item only, and only items with one ask for it")
+    @Test("an application password opens its item without a prompt, and another one does not")
     func applicationPassword() async throws {
         func with(_ password: String) -> [CFString: Any] {
             let context = LAContext()

@@ -22,7 +22,7 @@ struct CertificateTests {
             """,
         options: .ignoreUnknownCharacters
     )!
-    /// The signed part, without the certificate's own header, and the signature, without the headers before it.
+    /// The signed part and the signature: the certificate without its outer header, the algorithm and the headers in between.
     private static let (signed, signature) = (encoded[4..<(4 + 4 + 0x1D5)], encoded.suffix(72))
 
     private static func read(_ data: Data) -> SecCertificate? {

@@ -93,7 +93,7 @@ struct EnclaveKeyTests {
         #expect(SecKeyVerifySignature(verifier, algorithm, message, signature, nil))
     }
 
-    @Test("a hardware key shows the access control it was created with, whatever the query names")
+    @Test("a hardware key shows the access control it was created with, whichever results are requested")
     func accessControl() throws {
         for flags: SecAccessControlCreateFlags in [
             .privateKeyUsage, [.privateKeyUsage, .userPresence], [.privateKeyUsage, .devicePasscode],

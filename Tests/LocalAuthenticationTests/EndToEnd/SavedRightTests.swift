@@ -158,7 +158,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("the right's key and secret keep it authorized after the right itself is released")
+    @Test("a right's key stays usable after the right itself is released")
     func heldByKey() async throws {
         let running = try await RunningKeychain()
         try await running.use {

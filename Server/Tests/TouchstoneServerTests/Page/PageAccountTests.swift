@@ -73,7 +73,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a session is ended from another one, and from its own page")
+        @Test("the page ends other sessions, and reports that its own was ended")
         func sessions() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)

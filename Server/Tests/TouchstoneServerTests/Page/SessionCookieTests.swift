@@ -133,7 +133,7 @@ extension ServerTests {
         }
 
         @Test(
-            "each operation that changes something refuses a request with cookies but no origin"
+            "each operation that changes something refuses cookies without a listed origin"
         )
         func everyOperation() async throws {
             try await TestServer.with { server in
