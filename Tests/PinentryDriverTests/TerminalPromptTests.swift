@@ -174,7 +174,7 @@ struct TerminalPromptTests {
         let prompter = PinentryPrompter(program)
         let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
         try await terminal.wait(for: "Passcode:")
-        // In raw mode, before anything is drawn.
+        // In raw mode each byte is read as it arrives, and nothing is echoed.
         try await eventually { !terminal.isEchoing }
         terminal.type("half a passc")
         task.cancel()

@@ -140,7 +140,7 @@ struct FaultTests {
         let recorder = try TPMRecorder(chip)
         let sealer = TPMKeySealer(TPM(configuration: recorder.tcti))
         let sealed = try await sealer.seal(authorization: .fixed(1))
-        // TPM_RC_RETRY, TPM_RC_YIELDED, TPM_RC_TESTING and TPM_RC_NV_RATE, for every other TPM2_Unseal.
+        // TPM_RC_RETRY, TPM_RC_YIELDED, TPM_RC_TESTING and TPM_RC_NV_RATE, each as the response to the first of two TPM2_Unseal.
         for code: UInt32 in [0x922, 0x908, 0x90A, 0x920] {
             recorder.treatOnce(0x15E, as: .answer(code))
             try await sealer.open(sealed.blob, 1)

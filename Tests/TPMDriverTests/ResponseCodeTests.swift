@@ -19,7 +19,7 @@ struct ResponseCodeTests {
         if code != 0x12F { #expect(error.cause?.code.hasPrefix("0x\(String(code, radix: 16)) ") == true) }
     }
 
-    @Test("handle, session and parameter numbers are stripped from TPM codes; other layers' codes are kept")
+    @Test("handle, session and parameter numbers are stripped; codes of other layers are not the TPM's")
     func layers() {
         #expect(ResponseCode(rawValue: 0x98E).tpmError == 0x8E)
         #expect(ResponseCode(rawValue: 0x1DF).tpmError == 0x9F)

@@ -97,7 +97,7 @@ struct FaultTests {
         }
     }
 
-    @Test("without a passcode the items it protected are gone")
+    @Test("after the passcode is removed an evaluation fails with passcodeNotSet")
     func noPasscode() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         try await keychain.use {

@@ -46,7 +46,7 @@ struct TemporaryKeychainTests {
         }
     }
 
-    @Test("an ignored prompt ends with its task, and is listed while it is open")
+    @Test("an ignored prompt is listed, and ends when its context is invalidated")
     func ignored() async throws {
         let keychain = try await TemporaryKeychain()
         await keychain.use {
