@@ -2,8 +2,8 @@
 //
 //   swift Scripts/api.swift SYMBOLS.json
 //
-// SYMBOLS.json is the module's symbol graph, without synthesized members. Members of one kind and type share a line. The status is
-// 1 where it is more than two pages of A4 hold at 7 point: 172 lines of at most 133 columns.
+// SYMBOLS.json is the module's symbol graph, without synthesized members. Members of the same kind and type share a line. The
+// exit status is 1 if the list does not fit on two pages of A4 at 7 point: 172 lines of at most 133 columns.
 
 import Foundation
 
@@ -28,7 +28,7 @@ struct SymbolGraph: Decodable {
         let pathComponents: [String]
         let declarationFragments: [Fragment]
         let swiftExtension: Extension?
-        /// Nil for what the compiler wrote.
+        /// Nil for compiler-generated symbols.
         let location: Location?
 
         var owner: [String] { Array(pathComponents.dropLast()) }
@@ -41,7 +41,7 @@ struct SymbolGraph: Decodable {
             }
         }
 
-        /// The declaration on one line, with the names of the types that it is in left out.
+        /// The declaration on one line, without the names of its enclosing types.
         var text: String {
             var text = declarationFragments.map(\.spelling).joined().split { $0.isWhitespace }.joined(
                 separator: " "
@@ -49,7 +49,7 @@ struct SymbolGraph: Decodable {
             for count in stride(from: owner.count, to: 0, by: -1) {
                 text = text.replacing(owner.prefix(count).joined(separator: ".") + ".", with: "")
             }
-            // Said by the line above its extension.
+            // Stated by the line above its extension.
             if !constraints.isEmpty, let clause = text.range(of: " where Purpose == ") {
                 text.removeSubrange(clause.lowerBound...)
             }
@@ -60,7 +60,7 @@ struct SymbolGraph: Decodable {
     let symbols: [Symbol]
 }
 
-/// `static let a: T` and `static let b: T` as `static let a, b: T`; cases likewise.
+/// Joins `static let a: T` and `static let b: T` to `static let a, b: T`; cases likewise.
 func merged(_ lines: [String]) -> [String] {
     func parts(_ line: String) -> (head: String, name: String, tail: String)? {
         for head in ["case ", "static let ", "let ", "static var ", "var "] where line.hasPrefix(head) {
@@ -89,7 +89,7 @@ func merged(_ lines: [String]) -> [String] {
     return result.map { $0.names.isEmpty ? $0.tail : $0.head + $0.names.joined(separator: ", ") + $0.tail }
 }
 
-/// The lines of one declaration, broken at blanks.
+/// The lines of one declaration, wrapped at spaces.
 func broken(_ text: String, indent: Int) -> [String] {
     var lines: [String] = []
     var line = String(repeating: " ", count: indent)

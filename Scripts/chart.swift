@@ -1,22 +1,22 @@
-// Draws what Scripts/benchmark printed as a picture for the README, light and dark by the reader's preference.
+// Draws the output of Scripts/benchmark as a picture for the README, light or dark by the reader's preference.
 //
 //   swift Scripts/chart.swift OUTPUT [PICTURE.svg]
 //
-// OUTPUT is what a run printed, or any text with that table in it, such as Benchmarks/README.md. Without PICTURE the
-// drawing goes to standard output. Rows that the run did not measure are left out and named on standard error, and the
-// status is 2 then; 1 if there is nothing to draw.
+// OUTPUT is a run's output, or any text with that table, such as Benchmarks/README.md. Without PICTURE the drawing goes to
+// standard output. Rows that the run did not measure are left out and named on standard error, and the exit status is then 2; it
+// is 1 if there is nothing to draw.
 
 import Foundation
 
 // MARK: The table
 
-/// One measured row: figures in one unit (seconds, bytes, a rate or a count), and the words they were printed as.
+/// A measured row: figures in one unit (seconds, bytes, a rate or a count), and their text as printed.
 struct Row {
     let ours: Double
     let other: Double
     let ourText: String
     let otherText: String
-    /// What is promised of ours divided by the other; a minimum for rates.
+    /// The promised bound of our figure divided by the other; a minimum for rates.
     let bound: Double?
     let isOver: Bool
 }
@@ -29,7 +29,7 @@ func figure(_ text: Substring) -> Double? {
     return words.count == 1 ? number : units[String(words[1])].map { number * $0 }
 }
 
-/// The rows of the last table in a text by name, those without a comparison left out.
+/// The rows of the last table in a text by name, without those that have no comparison.
 func table(in text: String) -> [String: Row] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard let header = lines.lastIndex(where: { $0.hasPrefix("row  ") && $0.hasSuffix("bound") }) else {
@@ -57,30 +57,30 @@ func table(in text: String) -> [String: Row] {
     return rows
 }
 
-// MARK: What is drawn
+// MARK: Contents
 
-/// One bar: the row's name in the table, and what the picture calls it.
+/// A bar: the row's name in the table, and its label in the picture.
 struct Bar {
     let row: String
     let label: String
 }
 
-/// Bars on one scale, under one line of text.
+/// Bars on one scale, with a line of text above.
 struct Panel {
     let title: String
     let note: String
     let bars: [Bar]
-    /// What a bar's length is made of; from 0 to 1 where `scale` is 1.
+    /// The measure of a bar's length; from 0 to 1 if `scale` is 1.
     let value: (Row) -> Double
-    /// What is written behind a bar.
+    /// The text behind a bar.
     let ratio: (Row) -> String
-    /// What is written at the right edge.
+    /// The text at the right edge.
     let figures: (Row) -> String
-    /// The same measure of what is promised.
+    /// The same measure of the promised bound.
     let promise: (Row) -> Double?
-    /// Where vertical lines are drawn, and how each is labelled.
+    /// The positions of vertical lines, and their labels.
     let lines: [(value: Double, label: String)]
-    /// Where a value stands between 0 and 1.
+    /// The position of a value, from 0 to 1.
     let position: (Double) -> Double
 }
 
@@ -90,7 +90,7 @@ func short(_ value: Double) -> String {
         : String(format: value >= 10 ? "%.0f" : value >= 3 ? "%.1f" : "%.2f", value)
 }
 
-/// 1,234 for 1234.
+/// Formats 1234 as 1,234.
 func grouped(_ value: Double) -> String {
     guard value >= 1000 else { return short(value) }
     let whole = Int(value.rounded())
@@ -174,7 +174,7 @@ let panels = [
     ),
 ]
 
-// MARK: The drawing
+// MARK: Drawing
 
 let width = 840.0, left = 232.0, right = 640.0, edge = 816.0, rowHeight = 24.0, barHeight = 14.0
 let style = """
@@ -209,7 +209,7 @@ func element(_ name: String, _ x: Double, _ y: Double, _ text: String) -> String
     "  <text class=\"\(name)\" x=\"\(number(x))\" y=\"\(number(y))\">\(text)</text>"
 }
 
-/// A panel's elements from `top` on, and where it ends; nothing where none of its rows was measured.
+/// A panel's elements from `top` on, and its lower edge; nil if none of its rows was measured.
 func draw(_ panel: Panel, _ rows: [String: Row], from top: Double) -> (elements: [String], end: Double) {
     let bars = panel.bars.compactMap { bar in rows[bar.row].map { (bar.label, $0) } }
     guard !bars.isEmpty else { return ([], top) }
@@ -240,7 +240,7 @@ func draw(_ panel: Panel, _ rows: [String: Row], from top: Double) -> (elements:
             elements.append(
                 "  <path class=\"promise\" d=\"M\(number(x)) \(number(y + 2))V\(number(y + 8 + barHeight))\"/>"
             )
-            // The ratio stands behind the mark where it would lie on it.
+            // The ratio is behind the mark if it would overlap it.
             if x > after, x < after + 64 { after = x }
         }
         elements.append(element("ratio", after + 8, y + 16, panel.ratio(row)))

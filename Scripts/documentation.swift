@@ -1,13 +1,13 @@
-// Says which public symbols of a module have no doc comment, and which its page lists under no topic.
+// Lists the public symbols of a module that have no doc comment, and those missing from its page's topics.
 //
 //   swift Scripts/documentation.swift SYMBOLS.json PAGE.json
 //
 // SYMBOLS.json is the module's symbol graph, without synthesized members and inherited comments; PAGE.json the module's page as
-// DocC renders it. The status is 1 where there is such a symbol.
+// rendered by DocC. The exit status is 1 if there is such a symbol.
 
 import Foundation
 
-/// The parts of a symbol graph that are looked at.
+/// The parts of a symbol graph used here.
 struct SymbolGraph: Decodable {
     struct Symbol: Decodable {
         struct Identifier: Decodable { let precise: String }
@@ -19,17 +19,17 @@ struct SymbolGraph: Decodable {
         let kind: Kind
         let pathComponents: [String]
         let docComment: Comment?
-        /// Nil for what the compiler wrote, such as `init(rawValue:)` of an enumeration.
+        /// Nil for compiler-generated symbols, such as `init(rawValue:)` of an enumeration.
         let location: Location?
     }
 
     let symbols: [Symbol]
 }
 
-/// The parts of a rendered page that are looked at.
+/// The parts of a rendered page used here.
 struct Page: Decodable {
     struct Section: Decodable {
-        /// Whether DocC made it of what the page itself does not list.
+        /// Whether DocC generated it for symbols that the page itself does not list.
         let generated: Bool?
         let identifiers: [String]
     }

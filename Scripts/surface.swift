@@ -1,11 +1,11 @@
-// Writes Tests/SurfaceTests/Generated from a list of Apple's public names, Scripts/apple-names.tsv: each name of
-// priority `must` or `should` becomes a line that compiles only if name, kind and type fit, and that checks its value
-// where the list tells one. The sources are committed; this runs only when the list changes (Scripts/lint compares).
+// Generates Tests/SurfaceTests/Generated from a list of Apple's public names, Scripts/apple-names.tsv: each name of priority
+// `must` or `should` becomes a line that compiles only if name, kind and type match, and that checks the value if the list has
+// one. The generated files are committed; run this when the list changes (Scripts/lint compares).
 //
 //   swift Scripts/surface.swift [DIRECTORY]      to another directory
 //
-// Columns of the list: module, kind, name in Swift, availability, priority, note. A note of "wrappers 3/11" tells how
-// many of eleven well-known keychain libraries call it.
+// Columns of the list: module, kind, name in Swift, availability, priority, note. A note "wrappers 3/11" is the number of eleven
+// well-known keychain libraries that use it.
 
 import Foundation
 
@@ -17,7 +17,7 @@ struct Row {
 
     /// The name without its type.
     var path: String { String(name.prefix { $0 != ":" && $0 != " " }) }
-    /// What follows the name's colon, without remarks in parentheses.
+    /// The type after the name's colon, without remarks in parentheses.
     var type: String? {
         guard let colon = name.range(of: ": ") else { return nil }
         let text = name[colon.upperBound...]
@@ -31,13 +31,13 @@ struct Row {
     var owner: String { path.split(separator: ".").dropLast().joined(separator: ".") }
     /// The member's own name.
     var member: String { String(path.split(separator: ".").last ?? "") }
-    /// What the note says at this place.
+    /// The value in the note after this key.
     func noted(_ place: Regex<(Substring, Substring)>) -> String? {
         note.firstMatch(of: place).map { String($0.1) }
     }
 }
 
-// MARK: Types that the list does not spell
+// MARK: Types missing from the list
 
 let error = "UnsafeMutablePointer<Unmanaged<CFError>?>?"
 let octets = "UnsafePointer<UInt8>, Int"
@@ -105,7 +105,7 @@ let functions: [String: String] = [
     "CFStringGetTypeID": "() -> CFTypeID",
 ]
 
-/// Calls whose last argument is a completion: the object, its other arguments, the completion's parameters.
+/// Calls whose last argument is a completion handler: the object, its other arguments, the handler's parameters.
 func completion(_ owner: String, _ call: String, _ parameters: String) -> String {
     let inputs = parameters.split(separator: ",").map { "_:" + $0 }.joined(separator: ", ")
     let comma = call.hasSuffix("(") ? "" : ", "
@@ -125,7 +125,7 @@ func method(_ owner: String, _ name: String, _ type: String) -> [String] {
 let fail = "(any Error)?"
 let key = ".ecdsaSignatureMessageX962SHA256"
 let enclaveKey = "SecureEnclave.P256"
-/// Lines for names whose type the list does not tell; as long as what they write.
+/// Lines for names whose type is not in the list.
 let spelled: [String: [String]] = [
     "LAContext.init()": ["let _: () -> LAContext = LAContext.init"],
     "LAContext.canEvaluatePolicy(_:error:) -> Bool": method(
@@ -408,14 +408,14 @@ let settable: Set<String> = [
     "LAContext.interactionNotAllowed", "LAContext.touchIDAuthenticationAllowableReuseDuration",
     "LAContext.maxBiometryFailures", "LARight.tag",
 ]
-/// Names without a line, and why.
+/// Names without a line, with the reason.
 let leftOut = [
     "implicit re-export of Security and CoreFoundation by `import Foundation`": "an option of the compiler",
 ]
 
 // MARK: Lines
 
-/// The Swift case that a preprocessor constant repeats, as an expression.
+/// The Swift case with the same value as a preprocessor constant, as an expression.
 func twin(of define: String) -> String? {
     let prefixes = [
         ("kLAPolicy", "LAPolicy"), ("kLAError", "LAError.Code"), ("kLABiometryType", "LABiometryType"),
@@ -562,7 +562,7 @@ for source in sources {
     var text = "// Written by Scripts/surface.swift; changes are lost.\n// swift-format-ignore-file\n\n"
     text += (source.imports + ["Testing"]).sorted().map { "import \($0)\n" }.joined()
     text += "\n@Suite(\"The surface of \(source.suite)\")\nstruct \(source.name)SurfaceTests {\n"
-    // One function for all of them would take the compiler long.
+    // A single function for all of them would compile slowly.
     let groups = stride(from: 0, to: own.count, by: 60).map { own[$0..<min($0 + 60, own.count)] }
     for (index, group) in groups.enumerated() {
         let part = groups.count == 1 ? "" : ", part \(index + 1)"

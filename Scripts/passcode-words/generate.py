@@ -4,8 +4,8 @@
     pip install zxcvbn==4.5.0 && Scripts/passcode-words/generate.py
 
 The frequency lists are zxcvbn's (MIT, see NOTICE): leaked passwords, Wikipedia, film and television, names. own.txt
-beside this script adds words in other languages, teams, heroes, runs of digits. A word counts with the best of its
-ranks; only letters a to z and digits are kept, because case and look-alikes are folded where a passcode is judged.
+beside this script adds words in other languages, teams, heroes, runs of digits. A word has the best of its ranks; only
+letters a to z and digits are kept, because case and look-alikes are folded when a passcode is checked.
 """
 import math
 import os

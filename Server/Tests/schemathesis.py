@@ -1,7 +1,7 @@
-"""Asks a server whatever its OpenAPI documents allow and do not allow: no answer is a 5xx (Scripts/test-server runs it).
+"""Sends a server requests that its OpenAPI documents allow and forbid: no response is a 5xx (run by Scripts/test-server).
 
-`schemathesis.py PROGRAM [SECONDS]`: starts the program on a store of its own; schemathesis makes the requests, within so many
-seconds for each of four runs: the API without a token, with one, with what a service shows, and the administrators'.
+`schemathesis.py PROGRAM [SECONDS]`: starts the program with a store of its own; schemathesis makes the requests, for SECONDS in
+each of four runs: the API without a token, with a user's token, with a service's secret, and the administrators' API.
 """
 
 import json
@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory() as directory:
         admin_token = call(f"{admin}/admin/v1/bootstrap", {"token": offer[0]})["token"]
         call(f"{admin}/admin/v1/users", {"username": "anna", "password": password}, admin_token)
         session = call(f"{api}/v1/login/password", {"username": "anna", "password": password})["access_token"]
-        # What ends the session, the account or the administrator would make the rest a test of 401.
+        # Calls that end the session, the account or the administrator would turn all later ones into a 401.
         kept = ["/v1/logout", "/v1/sessions", "/v1/sessions/{id}", "/admin/v1/tokens/{digest}"]
         for name, url, document, token in [
             ("open", api, "/v1/openapi.json", None), ("session", api, "/v1/openapi.json", session),

@@ -15,7 +15,7 @@ struct CBORReaderTests {
         try CBORValue(decoding: .init(hex: hex), limits: limits)
     }
 
-    @Test("items come out as they were written")
+    @Test("each type is read with the value written")
     func readsEveryType() throws {
         let text = try CBORReader.read(Self.message) { reader in
             #expect(try reader.readMapHead() == 3)
@@ -35,7 +35,7 @@ struct CBORReaderTests {
         #expect(text == "é")
     }
 
-    @Test("a message cut anywhere is refused")
+    @Test("a truncated message is refused, wherever it is cut")
     func truncation() throws {
         for length in 0..<Self.message.count {
             let cut = [UInt8](Self.message[..<length])
@@ -48,7 +48,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("a type that was not asked for is named, and nothing is consumed")
+    @Test("a wrong type is reported with the actual one, and nothing is consumed")
     func typeMismatch() throws {
         let read = try CBORReader.read([0x18, 0x20]) { reader in
             #expect(throws: CBORError(.typeMismatch, at: 0)) { try reader.readText() }
@@ -59,7 +59,7 @@ struct CBORReaderTests {
         #expect(read == 32)
     }
 
-    @Test("an integer outside 64 signed bits is an overflow, not a wrong number")
+    @Test("an integer beyond 64 signed bits is an overflow")
     func integerOverflow() throws {
         let least = try CBORReader.read([UInt8](hex: "3b7fffffffffffffff")) { try $0.readInteger() }
         #expect(least == Int64.min)
@@ -70,7 +70,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("a head, a length or a float in a longer form is refused")
+    @Test("a head, length or float in a longer than the shortest form is refused")
     func shortestForm() {
         let longer = [
             "1817", "1900ff", "1a0000ffff", "1b00000000ffffffff", "3800", "5800", "7800", "9800", "b800",
@@ -81,7 +81,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("map keys are sorted by their encoding and occur once, at every depth and whatever their type")
+    @Test("map keys of any type must be sorted by their encoding and unique, at every depth")
     func mapKeys() throws {
         _ = try decode("a40a001864002000617a00")
         #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a220000a00") }
@@ -95,14 +95,14 @@ struct CBORReaderTests {
         #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a2820203008102" + "00") }
     }
 
-    @Test("duplicate keys are refused while skipping, too")
+    @Test("duplicate keys are also refused while skipping")
     func duplicateKeysWhileSkipping() {
         #expect(throws: CBORError(.duplicateKey, at: 0)) {
             try CBORReader.read([UInt8](hex: "82a20100010000")) { reader in try reader.skipValue() }
         }
     }
 
-    @Test("text has to be UTF-8, read or skipped")
+    @Test("text must be valid UTF-8, read or skipped")
     func invalidUTF8() {
         for hex in ["61ff", "62c080", "63eda080", "64f4908080"] {
             let octets = [UInt8](hex: hex)
@@ -116,7 +116,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("tags, floats and other simple values are read only where they are allowed")
+    @Test("tags, floats and other simple values are read only if allowed")
     func allowances() throws {
         #expect(throws: CBORError(.tagNotAllowed, at: 0)) { try decode("c100") }
         #expect(throws: CBORError(.simpleValueNotAllowed, at: 0)) { try decode("f7") }
@@ -125,7 +125,7 @@ struct CBORReaderTests {
         #expect(try decode("c100", limits: .init(allowsTags: true)) == .tag(1, .unsigned(0)))
     }
 
-    @Test("what is left over is an error unless it is allowed")
+    @Test("trailing bytes are an error unless allowed")
     func trailingOctets() throws {
         #expect(throws: CBORError(.trailingOctets, at: 1)) { try decode("0000") }
         let end = try CBORReader.read([0, 1], limits: .init(allowsTrailingOctets: true)) { reader in
@@ -135,7 +135,7 @@ struct CBORReaderTests {
         #expect(end == 1)
     }
 
-    @Test("stopping inside an array is an error, even where bytes may follow")
+    @Test("an unfinished array is an error, even if trailing bytes are allowed")
     func unfinishedItem() {
         #expect(throws: CBORError(.unfinishedItem, at: 0)) {
             try CBORReader.read([0x81, 0x80], limits: .init(allowsTrailingOctets: true)) { reader in
@@ -144,7 +144,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("the caller's own error reaches the caller")
+    @Test("an error thrown by the caller's closure is rethrown")
     func bodyThrows() {
         #expect(throws: NotOurs.self) {
             try CBORReader.read([0x41, 0x00]) { reader in
@@ -155,7 +155,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("a beginning is read without what comes after it")
+    @Test("the beginning of a message can be read alone")
     func beginning() throws {
         let message: [UInt8] = [0x82, 0x01, 0xFF, 0xFF]
         let first = try CBORReader.readBeginning(of: message.span) { reader in
@@ -168,7 +168,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("strings that are read past are checked like any other, and their place is told")
+    @Test("skipped strings are validated, and their ranges returned")
     func skippedStrings() throws {
         let message: [UInt8] = [0x83, 0x42, 1, 2, 0x62, 0xC3, 0xA9, 0x61, 0x61]
         try CBORReader.read(message) { reader in
@@ -192,7 +192,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("depth is limited where it is read", arguments: [1, 4, 16])
+    @Test("depth is limited to the reader's limit", arguments: [1, 4, 16])
     func depth(limit: Int) throws {
         let allowed = [UInt8](repeating: 0x81, count: limit - 1) + [0x80]
         _ = try CBORValue(decoding: allowed, limits: .init(depth: limit))
@@ -201,7 +201,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("a hundred thousand levels are refused, and no limit can be raised that far")
+    @Test("a hundred thousand levels are refused, and the limit cannot be raised that far")
     func depthBomb() {
         for initial: UInt8 in [0x81, 0xA1, 0xC1, 0x9F, 0xBF] {
             let bomb = [UInt8](repeating: initial, count: 100_000)
@@ -214,7 +214,7 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("a count that the message cannot hold is refused before anything is reserved for it")
+    @Test("a count beyond the message's length is refused before memory is reserved")
     func countBombs() {
         let bombs = [
             "9a ffffffff", "ba ffffffff", "9b 0000000100000000", "bb 0000000100000000", "5b 8000000000000000",
@@ -231,9 +231,9 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("nested counts that each promise the rest of the message reserve next to nothing")
+    @Test("nested counts, each as large as the rest of the message, reserve almost no memory")
     func nestedCounts() {
-        // Each of 16 arrays promises a million items; reserved at their word that would be hundreds of megabytes.
+        // Each of 16 arrays claims a million items; reserving for all would take hundreds of megabytes.
         let octets = (0..<16).flatMap { _ in [0x9A, 0x00, 0x0F, 0x00, 0x00] as [UInt8] }
         let bomb = octets + [UInt8](repeating: 0, count: (1 << 20) - octets.count)
         let before = residentPeak()
@@ -241,14 +241,14 @@ struct CBORReaderTests {
         #expect(residentPeak() - before < 128 << 20)
     }
 
-    @Test("a message above the limit is refused unread")
+    @Test("a message above the size limit is refused unread")
     func tooLarge() {
         #expect(throws: CBORError(.tooLarge, at: 0)) {
             try CBORValue(decoding: [0x43, 1, 2, 3], limits: .init(octets: 3))
         }
     }
 
-    @Test("a hundred thousand random messages neither trap nor read to another value than they encode")
+    @Test("a hundred thousand random messages do not trap, and what decodes encodes to the same bytes")
     func randomMessages() {
         var generator = SplitMix64(seed: 3)
         for _ in 1...100_000 {

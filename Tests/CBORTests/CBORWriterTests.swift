@@ -9,7 +9,7 @@ struct CBORWriterTests {
         return writer.finish()
     }
 
-    @Test("heads take the shortest form")
+    @Test("heads are written in the shortest form")
     func heads() {
         let steps: [(UInt64, String)] = [
             (23, "17"), (24, "1818"), (255, "18ff"), (256, "190100"), (65535, "19ffff"),
@@ -21,7 +21,7 @@ struct CBORWriterTests {
         #expect(write { $0.write(Int64.min) } == .init(hex: "3b7fffffffffffffff"))
     }
 
-    @Test("a float takes the shortest form that keeps its value")
+    @Test("a float is written in the shortest form that keeps its value")
     func floats() throws {
         let steps: [(Double, String)] = [
             (0, "f90000"), (-0.0, "f98000"), (1.5, "f93e00"), (65504, "f97bff"), (65536, "fa47800000"),
@@ -37,7 +37,7 @@ struct CBORWriterTests {
         }
     }
 
-    @Test("all 65 536 halves survive a round trip")
+    @Test("all 65 536 half-precision values survive a round trip")
     func halves() throws {
         for bits in UInt16.min...UInt16.max {
             let octets = [0xF9, UInt8(bits >> 8), UInt8(bits & 0xFF)]
@@ -58,7 +58,7 @@ struct CBORWriterTests {
         _ = try CBORValue(decoding: octets)
     }
 
-    @Test("a byte string can be written in parts, and finished CBOR be spliced in")
+    @Test("a byte string can be written in parts, and encoded CBOR inserted")
     func parts() throws {
         let octets = write { writer in
             writer.writeArrayHead(count: 2)

@@ -2,7 +2,7 @@ import CBOR
 import Foundation
 import Testing
 
-@Suite("CBOR, published vectors")
+@Suite("Published CBOR vectors")
 struct PublishedVectorTests {
     private static let appendixA = "cbor/appendix-a.json"
     private static let notWellFormed = "cbor/not-well-formed.json"
@@ -44,11 +44,11 @@ struct PublishedVectorTests {
         for vector in vectors.cases {
             let value = try CBORValue(decoding: .init(hex: vector.hex), limits: .wellFormed)
             if let diagnostic = vector.diagnostic {
-                // A value does not remember in which chunks its string came.
+                // A decoded value does not keep the chunks of its string.
                 let joined = diagnostic.replacing("(_ h'0102', h'030405')", with: "h'0102030405'")
                 #expect(value.diagnostic == joined, "\(vector.hex)")
             } else {
-                // A null in the file is "decoded" too, and JSONDecoder makes it a nil.
+                // JSONDecoder turns a "decoded" null into nil.
                 let expected = vector.decoded ?? .null
                 #expect(expected.matches(value), "\(vector.hex)")
             }
@@ -56,7 +56,7 @@ struct PublishedVectorTests {
     }
 
     @Test(
-        "what appendix A marks as a round trip is written as it was",
+        "examples that appendix A marks as round trips encode to the same bytes",
         .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
     )
     func appendixARoundTrips() throws {
@@ -85,7 +85,7 @@ struct PublishedVectorTests {
     }
 
     @Test(
-        "everything in RFC 8949, appendix F is refused, by value and by skipping",
+        "everything in RFC 8949, appendix F is refused, decoded or skipped",
         .enabled(if: VectorFiles.has(notWellFormed), "the published vectors are not there"),
         arguments: [CBORLimits(allowsTags: true, allowsAllSimpleValues: true), .wellFormed]
     )
@@ -105,7 +105,7 @@ struct PublishedVectorTests {
     }
 
     @Test(
-        "what CTAP2 does not call canonical is refused",
+        "what CTAP2 does not consider canonical is refused",
         .enabled(if: VectorFiles.has(canonicalNegatives), "the published vectors are not there")
     )
     func canonicalNegativesAreRefused() throws {
@@ -122,12 +122,12 @@ struct PublishedVectorTests {
     }
 }
 
-/// A JSON value as the vector files use them, with numbers kept exact.
+/// A JSON value of the vector files, with exact numbers.
 private enum JSON: Decodable {
     case null
     case bool(Bool)
     case unsigned(UInt64)
-    /// The second is nil beyond the range of `Decimal`.
+    /// The second value is nil beyond `Decimal`'s range.
     case number(Double, Decimal?)
     case text(String)
     case array([JSON])
@@ -160,7 +160,7 @@ private enum JSON: Decodable {
         case (.unsigned(let expected), .float(let number)): Double(expected) == number
         case (.number(_, let expected), .negative(let number)): expected == -1 - Decimal(number)
         case (.number(let expected, _), .float(let number)): expected == number
-        // Tags 2 and 3 (RFC 8949, section 3.4.3); the two examples stand just outside 64 bits.
+        // Tags 2 and 3 (RFC 8949, section 3.4.3); both examples are just beyond 64 bits.
         case (.number(_, let expected), .tag(2, .bytes(let octets))): expected == Decimal(bigEndian: octets)
         case (.number(_, let expected), .tag(3, .bytes(let octets))):
             expected == -1 - Decimal(bigEndian: octets)

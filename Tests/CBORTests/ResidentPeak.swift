@@ -1,6 +1,6 @@
 import Foundation
 
-/// The most memory this process ever held, in bytes (`VmHWM` in `/proc/self/status`).
+/// This process's peak resident memory in bytes (`VmHWM` in `/proc/self/status`).
 func residentPeak() -> Int {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

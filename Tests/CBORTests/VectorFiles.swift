@@ -1,8 +1,8 @@
 import Foundation
 
-/// The published vectors, which lie beside the checkout and are read in place.
+/// Published vectors, in a directory beside the checkout; read in place.
 enum VectorFiles {
-    /// `TOUCHSTONE_VECTORS`, or the nearest `shared/vectors` above this file; nil where there is neither.
+    /// `TOUCHSTONE_VECTORS`, or the nearest `shared/vectors` above this file; nil if there is neither.
     static let folder: URL? = {
         if let path = ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"] {
             return URL(filePath: path, directoryHint: .isDirectory)
@@ -16,7 +16,7 @@ enum VectorFiles {
         return nil
     }()
 
-    /// Whether this file can be read.
+    /// Whether this file is readable.
     static func has(_ name: String) -> Bool {
         guard let folder else { return false }
         return FileManager.default.isReadableFile(atPath: folder.appending(path: name).path)
@@ -30,7 +30,7 @@ enum VectorFiles {
 }
 
 extension [UInt8] {
-    /// The bytes that a string of hexadecimal digits stands for.
+    /// The bytes of a hexadecimal string.
     init(hex: String) {
         let digits = hex.compactMap(\.hexDigitValue).map(UInt8.init)
         self = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

@@ -2,9 +2,9 @@ import CryptoKit
 import Foundation
 import Testing
 
-@Suite("CryptoKit, without a keychain")
+@Suite("CryptoKit without a keychain")
 struct ReexportTests {
-    @Test("brings hashes, ciphers and software keys by Apple's names")
+    @Test("hashes, ciphers and software keys have Apple's names")
     func names() throws {
         #expect(CryptoKit.SHA256.hash(data: Data()).description.contains("e3b0c44298fc1c14"))
         let key = SymmetricKey(size: .bits256)

@@ -1,9 +1,9 @@
 import Foundation
 import TouchstoneTesting
 
-/// A keychain of its own that stands in for the user's.
+/// A private keychain in place of the user's.
 struct RunningKeychain {
-    /// Whether the daemon was built.
+    /// Whether the daemon is built.
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: Programs.touchstoned) }
 
     private let temporary: PrivateKeychain
@@ -25,9 +25,9 @@ struct RunningKeychain {
         try temporary.use(body)
     }
 
-    /// The boxes shown since the set-up.
+    /// The number of prompts since set-up.
     var prompts: Int { temporary.prompts - promptsOfSetUp }
 
-    /// Has the person cancel the next box.
+    /// Makes the user cancel the next prompt.
     func cancelNext() throws { try temporary.tellPerson([.cancels]) }
 }

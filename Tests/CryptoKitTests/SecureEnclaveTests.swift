@@ -4,7 +4,7 @@ import LocalAuthentication
 import Security
 import Testing
 
-/// The keys of a real daemon; a person at a scripted pinentry types the passcode.
+/// Keys of a real daemon; a scripted pinentry enters the passcode.
 @Suite(
     "SecureEnclave",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built"),
@@ -19,7 +19,7 @@ struct SecureEnclaveTests {
         )
     }
 
-    /// The number of the `OSStatus` that `body` throws; nil for anything else.
+    /// The code of the `OSStatus` that `body` throws; nil for anything else.
     private static func status(_ body: () throws -> Void) -> OSStatus? {
         do {
             try body()
@@ -29,13 +29,13 @@ struct SecureEnclaveTests {
         }
     }
 
-    @Test("is there once the keychain was set up")
+    @Test("SecureEnclave is available once the keychain is set up")
     func availability() async throws {
         #expect(try await RunningKeychain().use { SecureEnclave.isAvailable })
         #expect(try await !RunningKeychain(setUp: false).use { SecureEnclave.isAvailable })
     }
 
-    @Test("signs what its public key verifies, before and after a new start from its representation")
+    @Test("a key signs, before and after it is restored from its representation")
     func signatures() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -59,7 +59,7 @@ struct SecureEnclaveTests {
         #expect(running.prompts == 0)
     }
 
-    @Test("agrees on the secret that the other side gets, whatever its parity")
+    @Test("a key agrees on the peer's secret, whatever the parity of the points")
     func agreement() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -87,7 +87,7 @@ struct SecureEnclaveTests {
         }
     }
 
-    @Test("opens what HPKE sealed to it")
+    @Test("a key opens what HPKE sealed to it")
     func hpke() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -106,7 +106,7 @@ struct SecureEnclaveTests {
         }
     }
 
-    @Test("has compact public keys unless they were not asked for")
+    @Test("public keys are compact-representable unless requested otherwise")
     func compactKeys() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -121,7 +121,7 @@ struct SecureEnclaveTests {
         }
     }
 
-    @Test("asks at each use for what the access control demands, and once in a context")
+    @Test("each use shows the prompt that the access control requires, and once per context")
     func accessControl() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -149,7 +149,7 @@ struct SecureEnclaveTests {
         }
     }
 
-    @Test("asks nothing more in a context that was evaluated for the operation, and asks for any other")
+    @Test("a context evaluated for one operation shows no further prompt for it, but does for others")
     func evaluatedContext() async throws {
         let running = try await RunningKeychain()
         let rules = try Self.rules([.privateKeyUsage, .userPresence])
@@ -178,7 +178,7 @@ struct SecureEnclaveTests {
         #expect(running.prompts == 3)
     }
 
-    @Test("tells as LAError that the user refused, and that nobody may be asked")
+    @Test("a refusal, and a context that forbids prompts, are LAErrors")
     func refusals() async throws {
         let running = try await RunningKeychain()
         try running.use {
@@ -206,7 +206,7 @@ struct SecureEnclaveTests {
         }
     }
 
-    @Test("refuses representations that it did not make, and constraints without private key usage")
+    @Test("foreign representations, and access controls without private key usage, are refused")
     func wrongInput() async throws {
         let (running, other) = (try await RunningKeychain(), try await RunningKeychain())
         try running.use {

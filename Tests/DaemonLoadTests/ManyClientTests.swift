@@ -12,19 +12,19 @@ import TouchstoneTesting
     .enabled(if: access(Programs.touchstoned, X_OK) == 0, "touchstoned-testing is not built")
 )
 struct ManyClientTests {
-    /// What `RLIMIT_MEMLOCK` grants an ordinary user.
+    /// An ordinary user's `RLIMIT_MEMLOCK`.
     private static let lockedOctets = 8 << 20
     private static let count = 256
     private static let setpriv = "/usr/bin/setpriv"
     private static let canDropCapabilities = geteuid() == 0 && access(setpriv, X_OK) == 0
 
-    /// A daemon whose locked memory is limited, as that of an ordinary user is and root's is not.
+    /// Limits the daemon's locked memory to an ordinary user's; root's is unlimited.
     private static let limited =
         ["/usr/bin/prlimit", "--memlock=\(lockedOctets):\(lockedOctets)"]
         + (canDropCapabilities
             ? [setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
 
-    /// How large the item of a client is: small ones, some that come from the arena's end, a few large ones.
+    /// The size of a client's item: mostly small, some at the end of the arena, a few large.
     private static func size(of index: Int) -> Int {
         switch index % 64 {
         case 7: 900_000
@@ -38,7 +38,7 @@ struct ManyClientTests {
     }
 
     @Test(
-        "256 at once add, find and delete within an ordinary user's locked memory; the next one is told what is wrong",
+        "256 clients work within an ordinary user's locked memory, and the next one gets a clear error",
         .timeLimit(.minutes(10))
     )
     func manyClients() async throws {
@@ -47,7 +47,7 @@ struct ManyClientTests {
         try keychain.client.setUp(keychain.prompt())
         let before = try Self.number("VmRSS", of: keychain.processID)
         let (layout, prompt) = (keychain.layout, keychain.prompt())
-        // The kit's own client has one of the places.
+        // The kit's own client uses one of the connections.
         let clients = (1..<Self.count).map { _ in RemoteKeychain(layout: layout, daemon: .none) }
         let faults = Guarded<[String]>([])
         let most = Guarded(0)
@@ -92,7 +92,7 @@ struct ManyClientTests {
         #expect(lines.count == 1, "not a line for each try")
     }
 
-    @Test("a client that finds no place has it as soon as another one ends")
+    @Test("a waiting client is connected as soon as another one disconnects")
     func placeComesFree() async throws {
         let keychain = try PrivateKeychain(settings: ["log-level = critical"])
         try await keychain.start()
@@ -104,7 +104,7 @@ struct ManyClientTests {
             try await Task.sleep(for: .milliseconds(700))
             close(first)
         }
-        // Those that say nothing are cut off after five seconds, which is later than a client waits.
+        // Silent clients are disconnected after five seconds, later than a client waits.
         let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
         let start = ContinuousClock.now
         #expect(throws: Never.self) { try client.status() }
@@ -130,7 +130,7 @@ struct ManyClientTests {
         _ = try client.delete(DeleteItems(query: query, prompt: asked))
     }
 
-    /// A line of `/proc/PID/status`.
+    /// The number in a line of `/proc/PID/status`.
     private static func number(_ name: String, of pid: Int32) throws -> Int {
         let lines = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8).split(separator: "\n")
         let line = lines.first { $0.hasPrefix(name + ":") }

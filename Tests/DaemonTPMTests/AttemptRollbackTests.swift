@@ -4,9 +4,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// The file of failed attempts is put back, by somebody who may write to it.
+/// An attacker with write access restores an older file of failed attempts.
 @Suite(
-    "Counts that are put back",
+    "Rollback of the attempt counters",
     .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))
@@ -21,14 +21,14 @@ struct AttemptRollbackTests {
     }
 
     @Test(
-        "put back while the daemon runs: four of fifteen passcodes are judged, and it is told",
+        "after a rollback while the daemon runs four of fifteen passcodes are checked, and it is reported",
         arguments: KeyResidueTests.Seal.allCases
     )
     func passcodesWhileRunning(_ seal: KeyResidueTests.Seal) async throws {
         let (keychain, machine) = try await Self.keychain(seal)
         try keychain.client.lock()
         let older = try DataCopy(of: keychain, ["attempts"])
-        // More boxes than six that end without success get no more for a minute: five, of three passcodes each.
+        // More than six unsuccessful prompts would be refused for a minute: five, of three passcodes each.
         for round in 0..<5 {
             if round == 3 {
                 try FileManager.default.removeItem(atPath: keychain.file("attempts"))
@@ -39,12 +39,12 @@ struct AttemptRollbackTests {
             try keychain.tellPerson(guesses + [round < 2 ? .cancels : .usual])
             #expect(keychain.refusal() != nil, "round \(round)")
             let status = try keychain.client.status().authentication
-            // The fourth is judged, and a delay follows.
+            // The fourth is checked, and a delay follows.
             #expect(status.passcodeFailures == (round == 0 ? 3 : 4), "round \(round)")
             #expect((status.passcodeDelay > 0) == (round > 0))
             #expect(status.isTamperedWith == (round > 0))
         }
-        // And what is on the disk now is what holds.
+        // The file as it is now on the disk counts.
         keychain.stop(with: SIGKILL)
         try await keychain.start()
         #expect(try keychain.client.status().authentication.passcodeFailures == 4)
@@ -54,7 +54,7 @@ struct AttemptRollbackTests {
         _ = machine
     }
 
-    @Test("put back between two runs, the TPM's own count holds, and it is told")
+    @Test("after a rollback while the daemon is stopped the TPM's count holds, and it is reported")
     func passcodesBetweenRuns() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -63,7 +63,7 @@ struct AttemptRollbackTests {
         for guess in 1...6 {
             try keychain.tellPerson([.types("wrong passcode \(guess)"), .cancels])
             #expect(keychain.refusal() != nil)
-            // A start forgets which programs were silenced.
+            // A restart also resets the limit on unsuccessful prompts per program.
             keychain.stop(with: guess.isMultiple(of: 2) ? SIGTERM : SIGKILL)
             try older.put(into: keychain)
             try await keychain.start()
@@ -73,7 +73,7 @@ struct AttemptRollbackTests {
             #expect((status.passcodeDelay > 0) == (guess >= 4))
         }
         try await keychain.expectLogged("the TPM counted")
-        // The recovery code is not counted, and brings all back.
+        // The recovery code is not counted, and resets everything.
         try keychain.tellPerson([])
         try keychain.client.recover(keychain.prompt())
         #expect(try keychain.client.status().authentication.passcodeFailures == 0)
@@ -83,7 +83,7 @@ struct AttemptRollbackTests {
     }
 
     @Test(
-        "put back between two runs, fingers wait for the passcode all the same",
+        "after a rollback while the daemon is stopped fingers still need the passcode first",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd")
     )
     func fingers() async throws {
@@ -98,7 +98,7 @@ struct AttemptRollbackTests {
         try keychain.add("finger", "by finger", .biometryAny)
         let strangers = (0..<6).map { SyntheticFinger(7).impression(40 + $0) }
         let older = try DataCopy(of: keychain, ["attempts"])
-        // One request with a box for each touch: more than three cancelled ones would silence the program.
+        // One request with a prompt for each touch: more than three cancelled ones would silence the program.
         try keychain.tellPerson(Array(repeating: .waits, count: 6))
         async let refused = keychain.apart { keychain in
             keychain.failure { _ = try keychain.value("finger") }
@@ -118,7 +118,7 @@ struct AttemptRollbackTests {
         let status = try keychain.client.status().authentication
         #expect(status.biometryFailures == 5 && status.isTamperedWith)
 
-        // Between two runs nobody can tell without a TPM; it gains nothing, because a start is cold.
+        // Without a TPM a rollback between two runs is not detected; it gains nothing, because the keychain starts locked.
         keychain.stop(with: SIGKILL)
         try older.put(into: keychain)
         try await keychain.start()

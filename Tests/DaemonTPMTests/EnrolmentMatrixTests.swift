@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A change of the enrolled fingers, whenever it comes",
+    "Changes of the enrolled fingers at any time",
     .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
@@ -20,7 +20,7 @@ struct EnrolmentMatrixTests {
         case running, locked, stopped, fprintdRestarted
     }
 
-    /// One arrangement.
+    /// One combination.
     struct Cell: Sendable, CustomTestStringConvertible {
         var isRead: Bool
         var change: Change
@@ -33,10 +33,10 @@ struct EnrolmentMatrixTests {
                 + "\(hasTemplates ? "templates" : "names")\(hasTPM ? ", with a TPM" : "")"
         }
 
-        /// The sensor that keeps its prints itself forgets them with fprintd.
+        /// A sensor with its own storage loses its prints when fprintd restarts.
         var sensor: PrivateBus.Sensor { moment == .fprintdRestarted ? .text : .storage }
 
-        /// Whether the change can be seen at all: while the daemon does not run, a name that stays tells nothing.
+        /// Whether the change is detectable: by names alone a replacement while the daemon is stopped is not.
         var isVisible: Bool { hasTemplates || change == .add || moment != .stopped }
 
         static var all: [Cell] {
@@ -62,7 +62,7 @@ struct EnrolmentMatrixTests {
             return cells
         }
 
-        /// Each value with each other, nearly.
+        /// Nearly all pairs of values.
         static var some: [Cell] {
             [
                 Cell(isRead: false, change: .replace, moment: .running, hasTemplates: true, hasTPM: false),
@@ -95,7 +95,7 @@ struct EnrolmentMatrixTests {
     }
 
     @Test(
-        "leaves no survivor and an event: the set is known before anything is bound to it",
+        "a change invalidates the bound items and is logged: the set was known when they were bound",
         arguments: CaseSize.of(Cell.some, full: Cell.all)
     )
     func survivors(cell: Cell) async throws {
@@ -139,19 +139,19 @@ struct EnrolmentMatrixTests {
         }
 
         try keychain.unlock()
-        // Whoever survives is asked for: the new finger would open it.
+        // A surviving item would show a prompt, which the new finger could answer.
         try keychain.tellPerson([.cancels, .cancels])
         let gone = try #require(keychain.failure { _ = try keychain.value("set") })
         #expect(gone.status == .itemNotFound)
         #expect(gone.cause == .invalidated)
         try await keychain.expectLogged("enrolmentChanged")
         try await keychain.expectLogged("itemsInvalidated")
-        // Bound to the new set from here on, which lives.
+        // New items are bound to the new set, and usable.
         try keychain.tellPerson([])
         try keychain.client.lock()
         try keychain.unlock()
         try keychain.add("newer", "by the new set", .biometryCurrentSet)
-        // A sensor that compares with one of two fingers would want another touch.
+        // A sensor that verifies one of two fingers at a time would need another touch.
         if cell.sensor == .storage || cell.change != .add {
             try keychain.tellPerson([.waits])
             async let newer = keychain.apart { try $0.value("newer") }
@@ -173,7 +173,7 @@ struct EnrolmentMatrixTests {
 }
 
 @Suite(
-    "The fingers that are enrolled when a secret is bound to them",
+    "The enrolled fingers at the time of binding",
     .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
@@ -181,7 +181,7 @@ struct EnrolmentMatrixTests {
 )
 struct BoundSetTests {
     @Test(
-        "without a finger nothing is bound: not an item, not a key, not by a change; with one it is, and stays"
+        "without a finger nothing can be bound to the set, neither items nor keys; with one it can"
     )
     func noFinger() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
@@ -221,7 +221,7 @@ struct BoundSetTests {
         #expect(command.output.contains("fprintd-enroll"))
         #expect(try await keychain.touchstone("show k").status == 3)
 
-        // What is advised: nothing is lost by it.
+        // Following the advice loses nothing.
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
         #expect(try refusals().allSatisfy { $0 == nil || $0?.status == .duplicateItem })
         let reader = VirtualReader(bus, sensor: .storage)
@@ -234,7 +234,7 @@ struct BoundSetTests {
         await bus.stop()
     }
 
-    @Test("that cannot be seen bind nothing, also where they could not be seen at set-up")
+    @Test("a set that cannot be read binds nothing, also if it was unreadable at set-up")
     func unseen() async throws {
         let bus = try await PrivateBus.start(sensors: [])
         let fprintd = try await ScriptedFprintd.start(
@@ -254,7 +254,7 @@ struct BoundSetTests {
         #expect(command.output.contains("net.reactivated.fprint.device.verify"))
 
         fprintd.change { $0.errors = [:] }
-        // The first set that is seen is a change like any other.
+        // The first readable set counts as a change.
         try keychain.add("set", "secret", .biometryCurrentSet)
         try await keychain.expectLogged("seen for the first time")
         let first = keychain.failure { _ = try keychain.value("set") }
@@ -262,7 +262,7 @@ struct BoundSetTests {
         await bus.stop()
     }
 
-    @Test("a lost secret is listed and shown with its day, and deleted; the box says why the sensor is dark")
+    @Test("a lost secret is listed and shown with its date, and can be deleted; the prompt gives the reason")
     func lost() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         let enroller = Enroller(bus, sensor: .storage)
@@ -293,7 +293,7 @@ struct BoundSetTests {
         #expect(try await keychain.touchstone("show k >\(list)").status == 0)
         #expect(try String(contentsOfFile: list, encoding: .utf8).contains("State:      lost on 20"))
 
-        // The day outlives the daemon.
+        // The date survives a restart of the daemon.
         keychain.stop(with: SIGTERM)
         try await keychain.start()
         try keychain.unlock()
@@ -309,7 +309,7 @@ struct BoundSetTests {
 }
 
 extension PrivateKeychain {
-    /// Puts an item under another rule.
+    /// Changes an item's access control.
     fileprivate func rebind(_ account: String, to rule: AccessControl) throws {
         _ = try client.update(
             UpdateItems(

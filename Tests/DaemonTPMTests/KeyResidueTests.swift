@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-/// Looks for keys in all that root can read of the daemon's memory.
+/// Searches all of the daemon's memory that root can read for keys.
 @Suite(
     "Keys in the daemon's memory",
     .serialized,
@@ -18,7 +18,7 @@ import TouchstoneTesting
 struct KeyResidueTests {
     private static let wrong = "wrong passcode hazel 2bd7"
 
-    /// Where keys are kept.
+    /// Where the keys are sealed.
     enum Seal: String, CaseIterable, CustomTestStringConvertible {
         case software
         case tpm
@@ -26,7 +26,7 @@ struct KeyResidueTests {
         var testDescription: String { rawValue }
     }
 
-    /// A keychain, and the chip under it.
+    /// A keychain, and its TPM if it has one.
     private struct Machine {
         let keychain: PrivateKeychain
         let chip: TPMMachine?
@@ -34,7 +34,7 @@ struct KeyResidueTests {
         private let fprintd: ScriptedFprintd
 
         init(_ seal: Seal) async throws {
-            // With a finger enrolled: else there is no key of the current set.
+            // With an enrolled finger: otherwise there is no key for the current set.
             bus = try await PrivateBus.start(sensors: [])
             fprintd = try await ScriptedFprintd.start(on: bus, .init())
             let settings = ["test.template-directory = /nonexistent"]
@@ -53,7 +53,7 @@ struct KeyResidueTests {
         static func ready(_ seal: Seal) async throws -> Machine {
             let machine = try await Machine(seal)
             try machine.keychain.client.setUp(machine.keychain.prompt())
-            // So that all that a set-up leaves is gone, and what is found is the next operation's.
+            // A restart discards what set-up left, so that what is found is from the next operation.
             try machine.keychain.add("free", "kept")
             machine.keychain.stop(with: SIGTERM)
             try await machine.keychain.start()
@@ -62,7 +62,7 @@ struct KeyResidueTests {
 
         func memory() throws -> ProcessMemory { try ProcessMemory(keychain.processID) }
 
-        /// The keys by which the files are sealed; ends the daemon where they are on a chip.
+        /// The keys that seal the files; stops the daemon if they are on a TPM.
         func keys(
             _ files: DataCopy,
             passcode: String = PrivateKeychain.passcode
@@ -86,7 +86,7 @@ struct KeyResidueTests {
     private static func expectLocked(_ keys: [String: [UInt8]], in memory: ProcessMemory, _ moment: String) {
         for (name, key) in keys {
             let places = memory.places(of: key)
-            // The control: what is in use is found where it belongs.
+            // The control: keys in use are found in locked memory.
             #expect(!places.isEmpty, "\(name), \(moment): the search finds nothing")
             let swappable = places.filter(\.isSwappable)
             #expect(swappable.isEmpty, "\(name), \(moment): \(swappable)")
@@ -119,7 +119,7 @@ struct KeyResidueTests {
     }
 
     @Test(
-        "unlocked, class keys are in locked pages alone; locked, those that a lock wipes are nowhere",
+        "class keys are in locked pages only while unlocked, and those that a lock wipes are nowhere after it",
         arguments: Seal.allCases
     )
     func unlocking(_ seal: Seal) async throws {
@@ -138,10 +138,10 @@ struct KeyResidueTests {
             try keychain.client.lock()
             locked.append(try machine.memory())
         }
-        // The search finds what is there: the daemon knows where it lives.
+        // The search works: it finds the daemon's data directory.
         #expect(!unlocked[0].places(of: Array(keychain.layout.dataDirectory.utf8)).isEmpty)
         let keys = try await machine.keys(files)
-        // The control of the states of keyed digests, which are made for the first item.
+        // The control for the states of keyed digests, which are prepared for the first item.
         for (name, state) in keys.prepared {
             #expect(unlocked.contains { !$0.places(of: state).isEmpty }, "\(name): the search finds nothing")
         }
@@ -149,15 +149,15 @@ struct KeyResidueTests {
         for memory in locked { Self.check(locked: memory, keys, "locked") }
     }
 
-    // The first time that a process does something, names are looked up, and the linker saves the registers of whatever
-    // thread does it. Timers, tasks and threads come in another order each time.
-    @Test("the first unlock after a start leaves no half of a key in memory that can be swapped")
+    // At the first call of a function the dynamic linker resolves it, and saves the calling thread's registers. The order of
+    // timers, tasks and threads differs each time.
+    @Test("the first unlock after a start leaves no half of a key in swappable memory")
     func firstUnlocks() async throws {
         let machine = try await Machine.ready(.software)
         let keychain = machine.keychain
         let keys = try await machine.keys(try DataCopy(of: keychain))
         let all = keys.ofPasscode.merging(keys.whileUnlocked) { $1 }
-        // As a vector register holds them: 32 bytes, or 16.
+        // In the sizes of vector registers: 32 or 16 bytes.
         let halves = all.filter { $0.value.count == 32 }.flatMap { name, key in
             [("\(name), first half", Array(key.prefix(16))), ("\(name), second half", Array(key.suffix(16)))]
         }
@@ -177,7 +177,7 @@ struct KeyResidueTests {
     }
 
     @Test(
-        "a set-up, a wrong passcode and a new passcode leave none of what they derive",
+        "set-up, a wrong passcode and a passcode change leave none of the keys they derive",
         arguments: Seal.allCases
     )
     func passcodes(_ seal: Seal) async throws {
@@ -200,7 +200,7 @@ struct KeyResidueTests {
         Self.check(unlocked: afterChange, new, "after a new passcode")
         Self.check(locked: afterLock, new, "after a new passcode and a lock")
         Self.expectNone(recovery, in: afterSetUp, "after a set-up")
-        // The index of the former passcode is gone from the chip, and with it what only it opens.
+        // The former passcode's index is gone from the TPM, and with it the keys that only it opens.
         let wrongKeys = try await KeychainKeys.stretched(files, passcode: Self.wrong)
         Self.expectNone(wrongKeys.ofPasscode, in: afterWrong, "after a wrong passcode")
         Self.check(locked: afterWrong, new.withoutPasscode, "after a wrong passcode")
@@ -211,7 +211,7 @@ struct KeyResidueTests {
         }
     }
 
-    @Test("a recovery, an export and an import leave none of what they derive", arguments: Seal.allCases)
+    @Test("recovery, export and import leave none of the keys they derive", arguments: Seal.allCases)
     func recovery(_ seal: Seal) async throws {
         let machine = try await Machine.ready(seal)
         let keychain = machine.keychain

@@ -7,18 +7,18 @@ import TouchstoneTesting
 @testable import KeychainEngine
 @testable import Primitives
 
-/// The keys of a keychain, derived from the passcode and copies of its files as anybody could who has both.
+/// A keychain's keys, derived by an attacker who has the passcode and copies of its files.
 struct KeychainKeys {
-    /// Keys that one operation needs, and that no memory may hold after it.
+    /// Keys that a single operation needs, and that must not be in memory after it.
     private(set) var ofPasscode: [String: [UInt8]] = [:]
     /// Keys that a lock wipes.
     private(set) var whileUnlocked: [String: [UInt8]] = [:]
-    /// Keys that a lock leaves in locked memory.
+    /// Keys that stay in locked memory after a lock.
     private(set) var afterLock: [String: [UInt8]] = [:]
-    /// What is made of keys while items are used, and belongs into locked memory where it is.
+    /// Values derived from keys while items are used, which must be in locked memory only.
     private(set) var prepared: [String: [UInt8]] = [:]
 
-    /// Derives the keys; the daemon does not run when its keybag is on a chip, which has one client at a time.
+    /// Derives the keys; with a keybag on a TPM, which has one client at a time, the daemon must be stopped.
     static func derived(
         _ files: DataCopy,
         passcode: String = PrivateKeychain.passcode,
@@ -78,8 +78,8 @@ struct KeychainKeys {
         return keys
     }
 
-    /// What keyed digests have made ready, which is as good as the key: the hash's state after the padded key, inside and
-    /// outside.
+    /// The prepared state of a keyed digest, which is equivalent to the key: the inner and outer hash states after the padded
+    /// key.
     private mutating func add(halvesOf key: Key, _ name: KeybagKeyName) {
         guard name == .itemSet || name == .lookup else { return }
         let states = KeyedDigest(key).states.withOctets { octets in octets.indices.map { octets[$0] } }
@@ -88,7 +88,7 @@ struct KeychainKeys {
         }
     }
 
-    /// The 32 bytes that authenticate the files, which are read for each use.
+    /// The 32-byte key that authenticates the files, which is read for each use.
     private static func deviceKey(of files: DataCopy) throws -> [UInt8] {
         let temporary = try TemporaryDirectory()
         let path = temporary.appending("copy")
@@ -100,14 +100,14 @@ struct KeychainKeys {
         return key
     }
 
-    /// The same without the passcode's.
+    /// The same without the passcode's keys.
     var withoutPasscode: KeychainKeys {
         var keys = self
         keys.ofPasscode = [:]
         return keys
     }
 
-    /// What the passcode alone gives, without the chip.
+    /// The key stretched from the passcode alone, without the TPM.
     static func stretched(
         _ files: DataCopy,
         passcode: String = PrivateKeychain.passcode
@@ -128,7 +128,7 @@ struct KeychainKeys {
         return keys
     }
 
-    /// Guesses at the chip itself, past the daemon, until it takes no more.
+    /// Uses up all tries at the TPM itself, bypassing the daemon.
     static func spendTries(_ files: DataCopy, tcti: String) async throws {
         let temporary = try TemporaryDirectory()
         let path = temporary.appending("copy")
@@ -166,8 +166,8 @@ struct KeychainKeys {
         return record
     }
 
-    /// The recovery code as it is written and as it is typed, what it stands for, and what its holder derives from it; the
-    /// key of an export too, where its start is given.
+    /// The recovery code as written and as typed, its value, and the keys derived from it; with the header of an export, its key,
+    /// too.
     static func recovery(
         _ text: String,
         _ files: DataCopy,

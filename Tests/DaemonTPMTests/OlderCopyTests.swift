@@ -3,14 +3,14 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// A backup of the data directory that was put back: what the commands say of it, and whether their advice helps.
+/// A backup of the data directory was restored: what the commands report, and whether their advice works.
 @Suite(
-    "A keychain whose directory is an older copy, as people see it",
+    "An older copy of the data directory, as users see it",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))
 )
 struct OlderCopyTests {
-    /// What was put back.
+    /// What was restored.
     enum Copy: CaseIterable {
         case items, everything
     }
@@ -20,7 +20,7 @@ struct OlderCopyTests {
         "set two --require none", "delete one --yes", "get one",
     ]
 
-    /// A keychain with an older copy of it put back, and what it was before; its daemon runs, locked.
+    /// A keychain with an older copy restored, and its state before; the daemon runs, locked.
     private static func olderKeychain(_ keychain: PrivateKeychain, _ copy: Copy) async throws -> DataCopy {
         #expect(try await keychain.command("set one --require none", input: "first").status == 0)
         try keychain.add("guarded", "kept", .devicePasscode)
@@ -29,7 +29,7 @@ struct OlderCopyTests {
         try await keychain.start()
         try keychain.unlock()
         #expect(try await keychain.command("set one --replace --require none", input: "second").status == 0)
-        // An older copy may not undo this: the chip counts on.
+        // An older copy must not undo this: the TPM's counter increments.
         try keychain.delete("guarded")
         keychain.stop(with: SIGTERM)
         let newer = try DataCopy(of: keychain)
@@ -38,7 +38,7 @@ struct OlderCopyTests {
         return newer
     }
 
-    /// That every command works, and finds nothing wrong.
+    /// Expects that every command works, and reports no problem.
     private static func expectWorking(_ keychain: PrivateKeychain, _ value: String, _ when: String)
         async throws
     {
@@ -55,7 +55,7 @@ struct OlderCopyTests {
     }
 
     @Test(
-        "on a TPM each command names the same cause and the same two ways out, and both lead out",
+        "with a TPM each command reports the same cause and two remedies, and both work",
         arguments: Copy.allCases
     )
     func onHardware(_ copy: Copy) async throws {
@@ -66,7 +66,7 @@ struct OlderCopyTests {
         let advice =
             "put the newer data directory back while the daemon is stopped, or accept this one with the"
             + " recovery code: touchstone recover"
-        // Before the passcode nobody can tell: the commands that ask for it say so at once.
+        // Before the passcode the copy is not detected; commands that ask for the passcode report it at once.
         for round in ["locked", "unlocked", "restarted", "restarted and unlocked"] {
             if round == "unlocked" || round == "restarted and unlocked" { try keychain.unlock() }
             if round == "restarted" { try await machine.restart() }
@@ -79,7 +79,7 @@ struct OlderCopyTests {
                 #expect(result.status == 9, "\(round), \(arguments): \(result)")
                 #expect(result.output.contains(cause), "\(round), \(arguments): \(result)")
                 #expect(result.output.contains(advice), "\(round), \(arguments): \(result)")
-                // Neither of these helps here, and both would lead in a circle.
+                // None of these helps here, and following them would lead in a circle.
                 for other in ["touchstone repair", "touchstone doctor", "damaged"] {
                     #expect(!result.output.contains(other), "\(round), \(arguments): \(result)")
                 }
@@ -87,12 +87,12 @@ struct OlderCopyTests {
             let json = try await keychain.command("status --json")
             #expect(json.output.contains("\"itemsFault\": \"store: older copy\""), "\(round): \(json)")
         }
-        // The first way out.
+        // The first remedy.
         let older = try DataCopy(of: keychain)
         try await keychain.stopped { try newer.put(into: keychain) }
         try keychain.unlock()
         try await Self.expectWorking(keychain, "second", "the newer one put back")
-        // The second way out.
+        // The second remedy.
         try await keychain.stopped { try older.put(into: keychain) }
         let recovered = try await keychain.command("recover")
         #expect(recovered.status == 0, "\(recovered)")
@@ -106,7 +106,7 @@ struct OlderCopyTests {
     }
 
     @Test(
-        "without a TPM it is the keychain of that day, and no command says otherwise",
+        "without a TPM the keychain is as it was on that day, and no command reports a problem",
         arguments: Copy.allCases
     )
     func inSoftware(_ copy: Copy) async throws {
@@ -121,7 +121,7 @@ struct OlderCopyTests {
 }
 
 extension PrivateKeychain {
-    /// Runs `touchstone` at the keychain's terminal; the output is what it wrote to standard output and error.
+    /// Runs `touchstone` at the keychain's terminal; returns standard output and error.
     func command(_ arguments: String, input: String? = nil) async throws -> Finished {
         let terminal = prompt().origin.terminal ?? ""
         let start = input.map { "printf '%s' '\($0)' |" } ?? "exec"
@@ -132,7 +132,7 @@ extension PrivateKeychain {
             ],
             environment: [
                 "TOUCHSTONE_HOME": home.path, "PATH": "/usr/bin:/bin",
-                // What `doctor` asks about the settings.
+                // The settings that `doctor` checks.
                 "TOUCHSTONE_DAEMON": Programs.touchstoned,
             ]
         )

@@ -1,4 +1,4 @@
-/// Why a test could not go on.
+/// Why a test cannot continue.
 struct Surprise: Error, CustomStringConvertible {
     let description: String
 

@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A finger and a TPM, on real parts",
+    "Fingers with a TPM, with the real fprintd",
     .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
@@ -29,11 +29,11 @@ struct TPMFingerTests {
         reader = VirtualReader(bus)
     }
 
-    /// Does something that a touch of the sensor allows.
+    /// Runs `body`, whose prompt is answered by a touch of the sensor.
     private func touching<R: Sendable>(
         _ body: @escaping @Sendable (PrivateKeychain) throws -> R
     ) async throws -> R {
-        // Drawn before the box is there, whose time is short.
+        // Drawn before the prompt is shown, which times out soon.
         let picture = Self.mine.impression(20)
         try keychain.tellPerson([.waits])
         async let result = keychain.apart(body)
@@ -41,7 +41,7 @@ struct TPMFingerTests {
         return try await result
     }
 
-    @Test("a finger unlocks after a lock; after a restart of daemon or machine the passcode does")
+    @Test("a finger unlocks after a lock; after a restart of daemon or machine the passcode is needed")
     func escrow() async throws {
         try keychain.add("free", "kept")
         try keychain.add("finger", "by finger", .biometryCurrentSet)
@@ -50,7 +50,7 @@ struct TPMFingerTests {
         #expect(try keychain.value("free") == "kept")
         #expect(try await touching { try $0.value("finger") } == "by finger")
 
-        // The chip forgot the key; the daemon is the one that gave it to the chip.
+        // The TPM lost the escrowed key; the daemon that stored it still runs.
         try keychain.client.lock()
         try await machine.chip.reset()
         let picture = Self.mine.impression(21)
@@ -72,7 +72,9 @@ struct TPMFingerTests {
         await bus.stop()
     }
 
-    @Test("what demanded the enrolled set is dead once it changed, also for an older copy of the keybag")
+    @Test(
+        "items bound to the enrolled set are invalidated by a change, also with an older copy of the keybag"
+    )
     func enrolment() async throws {
         try keychain.add("set", "by this set", .biometryCurrentSet)
         try keychain.add("any", "by any finger", .biometryAny)
@@ -91,7 +93,7 @@ struct TPMFingerTests {
         try keychain.unlock()
         let still = try #require(keychain.failure { _ = try keychain.value("set") })
         #expect(still.cause == .invalidated)
-        // The passcode was due once for the changed set.
+        // After the change the passcode was needed once.
         try keychain.client.lock()
         try keychain.unlock()
         #expect(try await touching { try $0.value("any") } == "by any finger")
@@ -104,7 +106,7 @@ struct TPMFingerTests {
         await bus.stop()
     }
 
-    @Test("a set that changes once its counter was removed from the chip is dead too, and no other item")
+    @Test("with its counter removed from the TPM a change still invalidates the bound items only")
     func removedCounter() async throws {
         try keychain.add("set", "by this set", .biometryCurrentSet)
         try keychain.add("any", "by any finger", .biometryAny)
@@ -113,14 +115,14 @@ struct TPMFingerTests {
         try await Enroller(bus).enrol(SyntheticFinger(2), as: "left-index-finger")
         let gone = try #require(keychain.failure { _ = try keychain.value("set") })
         #expect(gone.cause == .invalidated)
-        // The passcode was due once for the changed set.
+        // After the change the passcode was needed once.
         try keychain.client.lock()
         try keychain.unlock()
         #expect(try await touching { try $0.value("any") } == "by any finger")
         await bus.stop()
     }
 
-    @Test("a software keychain that moves to the chip keeps what demands the enrolled set")
+    @Test("a software keychain that moves to the TPM keeps items bound to the enrolled set")
     func migration() async throws {
         let software = try await PrivateKeychain.ready(
             bus: bus,

@@ -5,12 +5,12 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A keychain that is not where or when it should be",
+    "Keychains with another TPM, an older state, or no TPM",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))
 )
 struct TPMForeignTests {
-    /// A machine whose keychain has deleted an item that demands the passcode, and a copy from before.
+    /// A machine whose keychain has deleted an item protected by the passcode, and a copy from before.
     private static func machineThatForgot(
         _ copy: (PrivateKeychain) throws -> DataCopy
     ) async throws -> (TPMMachine, older: DataCopy) {
@@ -25,7 +25,7 @@ struct TPMForeignTests {
         return (machine, older)
     }
 
-    @Test("an older copy of the store is refused as such, not as damage, and accepted with the recovery code")
+    @Test("an older copy of the store is refused as rolled back, and accepted with the recovery code")
     func olderStore() async throws {
         let (machine, older) = try await Self.machineThatForgot(DataCopy.store(of:))
         let keychain = machine.keychain
@@ -45,7 +45,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("new") == "yes")
     }
 
-    @Test("so is an older copy of everything")
+    @Test("an older copy of all files is refused as rolled back")
     func olderEverything() async throws {
         let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }
         let keychain = machine.keychain
@@ -54,7 +54,7 @@ struct TPMForeignTests {
         #expect(keychain.failure { _ = try keychain.value("deleted") }?.cause == .rolledBack)
     }
 
-    @Test("a damaged store is damaged, on whatever chip")
+    @Test("a damaged store is reported as damaged, on any TPM")
     func damage() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -72,7 +72,7 @@ struct TPMForeignTests {
         #expect(refusal.cause == .damaged)
     }
 
-    @Test("another chip refuses it and counts nothing; the recovery code moves it there")
+    @Test("another TPM refuses the keychain without counting a guess; the recovery code moves it there")
     func otherChip() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -86,12 +86,12 @@ struct TPMForeignTests {
         try await keychain.stopped {}
         try keychain.unlock()
         #expect(try keychain.value("free") == "kept")
-        // It is there now, and no longer here.
+        // It is on that TPM now, and no longer on this one.
         try await keychain.stopped { try keychain.use(tpm: machine.recorder.tcti) }
         try await Self.expectRefused(keychain)
     }
 
-    @Test("a chip that was cleared is another one")
+    @Test("a cleared TPM counts as another one")
     func clearedChip() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -104,7 +104,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a counter of the store that was removed is no way around it")
+    @Test("removing the store's counter does not make an older copy acceptable")
     func removedCounters() async throws {
         let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }
         let keychain = machine.keychain
@@ -123,7 +123,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("deleted") == "should be gone")
     }
 
-    @Test("without the chip it says that the chip is missing, counts nothing, and opens once it is back")
+    @Test("without the TPM unlocking says so and counts nothing; it works again once the TPM is back")
     func noChip() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -145,7 +145,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("without the chip the recovery code makes it a keychain in software, with all that it holds")
+    @Test("without the TPM the recovery code turns it into a software keychain, with all items")
     func noChipForGood() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -159,13 +159,13 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a chip that refuses all guesses says for how long")
+    @Test("a TPM in lockout reports the remaining time")
     func lockedOutChip() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
         try keychain.add("free", "kept")
         keychain.stop(with: SIGTERM)
-        // A power cut after a use counts as one wrong guess of any of the chip's users.
+        // A power cut after a use counts as a wrong guess, whichever user of the TPM made it.
         try await machine.chip.setGuessLimit(1, interval: 900)
         try await keychain.start()
         try keychain.unlock()
@@ -181,7 +181,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a software keychain moves to the chip with all that it holds, and stays there")
+    @Test("a software keychain moves to the TPM with all its items, and stays there")
     func migration() async throws {
         let machine = try await TPMMachine()
         let keychain = machine.keychain
@@ -208,7 +208,7 @@ struct TPMForeignTests {
         #expect(keychain.refusal() != nil)
     }
 
-    @Test("a new passcode moves a software keychain to the chip too")
+    @Test("a passcode change moves a software keychain to the TPM, too")
     func movedByPasscode() async throws {
         let machine = try await TPMMachine()
         let keychain = machine.keychain
@@ -225,7 +225,7 @@ struct TPMForeignTests {
         #expect(!reasons.contains { $0.contains("touchstone migrate") }, "\(reasons)")
     }
 
-    @Test("touchstone says which TPM is missing, with a status of its own, and doctor what to do")
+    @Test("touchstone reports which TPM is missing, with its own exit status, and doctor the remedy")
     func commands() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -241,7 +241,7 @@ struct TPMForeignTests {
         #expect(unlock.output.contains("touchstone recover"))
     }
 
-    @Test("a chip whose owner set an authorisation: set-up and unlocking say so, and how to go on")
+    @Test("with an owner authorisation set, set-up and unlocking report it and the remedy")
     func ownerAuthorization() async throws {
         let machine = try await TPMMachine()
         let keychain = machine.keychain
@@ -257,14 +257,14 @@ struct TPMForeignTests {
         let reasons = try keychain.client.status().assuranceReasons
         #expect(reasons.contains { $0.contains("owner authorization is set") }, "\(reasons)")
 
-        // Whoever set it may be gone: without the TPM it works, and says what it is worth.
+        // The one who set it may be unknown: without the TPM it works, with a lower assurance.
         try await keychain.stopped { try keychain.use(tpm: nil) }
         try keychain.client.setUp(keychain.prompt())
         try keychain.add("free", "kept")
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("one that was set after the keychain was made: unlocking says so, and counts nothing")
+    @Test("with an owner authorisation set later, unlocking reports it and counts nothing")
     func laterOwnerAuthorization() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain

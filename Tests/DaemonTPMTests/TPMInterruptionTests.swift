@@ -5,20 +5,19 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-/// The chip loses its power at the first command of an operation, then at its second, and so on to its last; or the
-/// daemon is killed there.
+/// The TPM loses power, or the daemon is killed, at each command of an operation in turn.
 @Suite(
-    "A chip or a daemon that ends at any command,",
+    "The TPM or the daemon stopped at any command",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))
 )
 struct TPMInterruptionTests {
     enum Fate: CaseIterable {
-        /// The chip's power goes before it sees the command.
+        /// The TPM loses power before it receives the command.
         case chipBefore
-        /// The chip's power goes once it has done the command.
+        /// The TPM loses power after it executed the command.
         case chipAfter
-        /// The daemon is killed while the chip does the command.
+        /// The daemon is killed while the TPM executes the command.
         case daemon
 
         func treatment(_ daemon: Int32) -> TPMRecorder.Treatment {
@@ -33,7 +32,7 @@ struct TPMInterruptionTests {
     }
     private static let other = "granite willow saffron meadow copper"
 
-    /// A machine on which the chip's own limit on guesses, which power cuts use up, is out of the way.
+    /// A machine whose TPM has a high lockout limit, since power cuts count towards it.
     private func machine(software: Bool = false) async throws -> TPMMachine {
         let machine = try await TPMMachine()
         try await machine.chip.setGuessLimit(10_000)
@@ -42,10 +41,11 @@ struct TPMInterruptionTests {
         return machine
     }
 
-    /// Runs an operation again and again, each time with the power going one command later, and `check` once it is
-    /// back; ends when the operation was through before.
+    /// Repeats an operation, interrupting it one command later each time, and runs `check` after each recovery.
     ///
-    /// - Returns: how often the power went.
+    /// Ends when the operation completes without interruption.
+    ///
+    /// - Returns: The number of interruptions.
     @discardableResult
     private func interrupt(
         _ machine: TPMMachine,
@@ -80,7 +80,7 @@ struct TPMInterruptionTests {
         throw Surprise("an operation without end")
     }
 
-    /// Which of two passcodes unlocks; the other one does not.
+    /// Which of two passcodes unlocks; throws if both do.
     private func opener(_ keychain: PrivateKeychain, _ passcodes: [String]) throws -> String {
         func needsBoth(_ first: String, _ second: String) throws -> Bool {
             try keychain.client.lock()
@@ -95,7 +95,7 @@ struct TPMInterruptionTests {
         return passcodes[0]
     }
 
-    @Test("in set-up leaves no keychain, or one that opens", arguments: Fate.allCases)
+    @Test("an interrupted set-up leaves no keychain, or one that opens", arguments: Fate.allCases)
     func setUp(fate: Fate) async throws {
         let machine = try await machine()
         let keychain = machine.keychain
@@ -108,12 +108,12 @@ struct TPMInterruptionTests {
             if failure == nil { return false }
             #expect(failure?.cause?.domain == "tpm", "\(String(describing: failure))")
             #expect(state == .notSetUp)
-            // A daemon that never saw a failure, so that it does not make the person wait.
+            // A fresh daemon without failures on record, so that there is no delay.
             try await keychain.stopped {}
             return true
         }
         #expect(count > 5)
-        // The PIN index and the two counters; what the tries before left behind is gone.
+        // The PIN index and the two counters; the leftovers of interrupted attempts are gone.
         #expect(try await machine.chip.indices().count == 3)
         try keychain.unlock()
         try keychain.add("free", "kept")
@@ -123,7 +123,7 @@ struct TPMInterruptionTests {
     }
 
     @Test(
-        "in unlocking is the chip's failure, and the passcode opens it afterwards",
+        "an interrupted unlock fails with the TPM's error, and the passcode works afterwards",
         arguments: Fate.allCases
     )
     func unlock(fate: Fate) async throws {
@@ -145,7 +145,7 @@ struct TPMInterruptionTests {
     }
 
     @Test(
-        "in a change of passcode, or a recovery, leaves one passcode that opens it: the old or the new",
+        "an interrupted passcode change or recovery leaves one passcode that opens it: the old or the new",
         arguments: Fate.allCases,
         [false, true]
     )
@@ -178,7 +178,7 @@ struct TPMInterruptionTests {
     }
 
     @Test(
-        "in a migration leaves the keychain in software or on the chip, with all that it holds",
+        "an interrupted migration leaves the keychain in software or on the TPM, with all its items",
         arguments: Fate.allCases
     )
     func migration(fate: Fate) async throws {
@@ -218,7 +218,7 @@ struct TPMInterruptionTests {
         #expect(moves < count)
     }
 
-    @Test("in a deletion leaves what was deleted deleted, and a store that opens", arguments: Fate.allCases)
+    @Test("an interrupted deletion leaves the item deleted, and a store that opens", arguments: Fate.allCases)
     func deletion(fate: Fate) async throws {
         let machine = try await machine()
         let keychain = machine.keychain

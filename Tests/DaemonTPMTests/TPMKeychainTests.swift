@@ -11,7 +11,9 @@ import TouchstoneTesting
     .timeLimit(.minutes(20))
 )
 struct TPMKeychainTests {
-    @Test("is set up there and says so; its secrets outlive the daemon and the machine")
+    @Test(
+        "a keychain is set up on the TPM and reports it; its secrets survive restarts of daemon and machine"
+    )
     func life() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -30,7 +32,7 @@ struct TPMKeychainTests {
         #expect(try keychain.value("free") == "open while unlocked")
         #expect(try keychain.value("guarded") == "by passcode")
 
-        // The new passcode opens it, the old one does not.
+        // The new passcode unlocks, the old one does not.
         let other = "granite willow saffron meadow copper"
         try keychain.tellPerson([.types(PrivateKeychain.passcode), .types(other)])
         try keychain.client.changePasscode(keychain.prompt())
@@ -44,7 +46,7 @@ struct TPMKeychainTests {
     }
 
     @Test(
-        "ten wrong passcodes close it for the daemon; for the chip too, whoever sets the daemon's count back"
+        "ten wrong passcodes close the keybag in the daemon, and on the TPM even if the daemon's count is reset"
     )
     func guesses() async throws {
         let machine = try await TPMMachine.ready()
@@ -53,7 +55,7 @@ struct TPMKeychainTests {
         try keychain.client.lock()
         let untouched = try DataCopy(of: keychain, ["attempts"])
         for guess in 1...3 {
-            // The daemon is killed once the passcode was found wrong, and its count set back.
+            // The daemon is killed after each wrong passcode, and its count is reset.
             try keychain.tellPerson([.types("wrong passcode number \(guess)"), .killsDaemon])
             #expect(keychain.refusal() != nil)
             keychain.stop(with: SIGKILL)
@@ -63,7 +65,7 @@ struct TPMKeychainTests {
         }
         let files = try DataCopy(of: keychain)
         keychain.stop(with: SIGKILL)
-        // Without the daemon, whose delays begin now.
+        // Directly at the TPM, since the daemon delays from now on.
         try await KeychainKeys.spendTries(files, tcti: machine.recorder.tcti)
         try untouched.put(into: keychain)
         try await keychain.start()
@@ -82,7 +84,7 @@ struct TPMKeychainTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a lockout's owner is set once, with a code of its own")
+    @Test("the TPM's lockout authorisation is set once, with its own code")
     func lockout() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -96,11 +98,11 @@ struct TPMKeychainTests {
         }
         try await keychain.expectLogged("lockoutProtected")
         #expect(!keychain.log.contains("passcodeChanged"))
-        // The recovery code is still the one of set-up.
+        // The recovery code from set-up is unchanged.
         try keychain.client.recover(keychain.prompt())
     }
 
-    @Test("a private key is made in the chip, signs with at most 5 commands in an authenticated context")
+    @Test("a private key is made in the TPM, and signs with at most 5 commands in an authenticated context")
     func key() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -132,7 +134,7 @@ struct TPMKeychainTests {
         #expect(try sign() == 64)
     }
 
-    @Test("hundreds of unlockings and signatures leave nothing loaded in the chip")
+    @Test("hundreds of unlocks and signatures leave nothing loaded in the TPM")
     func handles() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -155,12 +157,12 @@ struct TPMKeychainTests {
         #expect(loaded[1] <= 3)
     }
 
-    @Test("a chip that takes no key into escrow, or does not count, is logged as that, and nothing is lost")
+    @Test("a TPM that fails to escrow or to count is logged with its error, and nothing is lost")
     func refusals() async throws {
         let machine = try await TPMMachine()
         let keychain = machine.keychain
         try await keychain.start()
-        // TPM2_ContextSave and TPM2_NV_Increment, with TPM_RC_FAILURE.
+        // TPM2_ContextSave and TPM2_NV_Increment fail with TPM_RC_FAILURE.
         machine.recorder.treat { $0.code == 0x162 ? .answer(0x101) : .pass }
         try keychain.client.setUp(keychain.prompt())
         try await keychain.expectLogged("escrowRefused")
@@ -176,7 +178,7 @@ struct TPMKeychainTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a look-up of an item that demands nothing sends the chip nothing")
+    @Test("a look-up of an unprotected item sends the TPM no command")
     func quiet() async throws {
         let machine = try await TPMMachine.ready()
         try machine.keychain.add("free", "open while unlocked")
@@ -185,7 +187,7 @@ struct TPMKeychainTests {
         #expect(machine.recorder.commands.isEmpty)
     }
 
-    @Test("touchstone attest prints evidence whose certificate names the chip's authority")
+    @Test("touchstone attest prints evidence whose certificate names the TPM's authority")
     func attest() async throws {
         let machine = try await TPMMachine.ready(.certified(1))
         let environment = ["TOUCHSTONE_HOME": machine.keychain.home.path, "PATH": "/usr/bin:/bin"]

@@ -4,9 +4,9 @@ import KeychainModel
 import SecretMemory
 import TouchstoneTesting
 
-/// A machine with a TPM: the chip, what passes on its bus, and the keychain of a daemon that uses it.
+/// A machine with a TPM: the TPM, a recorder on its bus, and the keychain of a daemon that uses it.
 struct TPMMachine {
-    /// Whether the programs were built and a chip can be started.
+    /// Whether the programs are built and a software TPM can be started.
     static var isThere: Bool {
         ["/usr/bin/swtpm", Programs.touchstoned, Programs.touchstone]
             .allSatisfy(FileManager.default.isExecutableFile)
@@ -35,7 +35,7 @@ struct TPMMachine {
         return machine
     }
 
-    /// Restarts the machine: the daemon, and the chip with it.
+    /// Restarts daemon and TPM, like the machine.
     func restart() async throws {
         keychain.stop(with: SIGTERM)
         try await chip.reset()
@@ -68,7 +68,7 @@ extension PrivateKeychain {
         return query
     }
 
-    /// A secret.
+    /// Reads a secret.
     func value(_ account: String) throws -> String? {
         let results = try client.copy(CopyItems(query: query(account), prompt: prompt()))
         let item = results.first()
@@ -83,17 +83,17 @@ extension PrivateKeychain {
         _ = try client.delete(DeleteItems(query: query(account), prompt: prompt()))
     }
 
-    /// Runs `body` while the daemon does not, and starts it again.
+    /// Stops the daemon, runs `body`, and starts the daemon again.
     func stopped(_ body: () throws -> Void) async throws {
         stop(with: SIGTERM)
         try body()
         try await start()
     }
 
-    /// The failure of unlocking; nil when it unlocks.
+    /// The error of unlocking; nil if it succeeds.
     func refusal() -> KeychainError? { failure { try unlock() } }
 
-    /// The failure of an operation; nil when it succeeds.
+    /// The error of an operation; nil if it succeeds.
     func failure(_ body: () throws -> Void) -> KeychainError? {
         do {
             try body()
@@ -103,7 +103,7 @@ extension PrivateKeychain {
         }
     }
 
-    /// Runs `touchstone` at the keychain's terminal; the output is what it wrote to standard error.
+    /// Runs `touchstone` at the keychain's terminal; the output is its standard error.
     func touchstone(_ arguments: String) async throws -> Finished {
         let terminal = prompt().origin.terminal ?? ""
         let errors = home.appending("errors")
@@ -115,10 +115,10 @@ extension PrivateKeychain {
         return finished
     }
 
-    /// A file of the data directory.
+    /// The path of a file in the data directory.
     func file(_ name: String) -> String { "\(layout.dataDirectory)/\(name)" }
 
-    /// Runs the blocking `body` on a thread of its own.
+    /// Runs the blocking `body` on its own thread.
     func apart<R: Sendable>(
         _ body: @escaping @Sendable (PrivateKeychain) throws -> R
     ) async throws -> R {
@@ -132,7 +132,7 @@ extension PrivateKeychain {
 struct DataCopy {
     private let files: [String: Data]
 
-    /// Copies the files of a directory; all, or those that are named.
+    /// Copies the files of the data directory: all, or those named.
     init(of keychain: PrivateKeychain, _ names: Set<String>? = nil) throws {
         let directory = keychain.layout.dataDirectory
         var files: [String: Data] = [:]
@@ -148,10 +148,10 @@ struct DataCopy {
         try DataCopy(of: keychain, ["items.sqlite", "items.sqlite-wal"])
     }
 
-    /// Puts the files in the place of those of a keychain whose daemon does not run.
+    /// Replaces the files of a keychain, whose daemon must be stopped.
     func put(into keychain: PrivateKeychain) throws { try write(to: keychain.layout.dataDirectory) }
 
-    /// Puts the files into a directory.
+    /// Writes the files to a directory.
     func write(to directory: String) throws {
         try FileManager.default.createDirectory(
             atPath: directory,

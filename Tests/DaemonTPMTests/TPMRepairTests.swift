@@ -5,14 +5,14 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// sqlite3(1), with which rows are edited behind the daemon's back.
+/// sqlite3(1), with which rows are edited without the daemon.
 private enum SQLiteProgram {
     static let path = "/usr/bin/sqlite3"
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: path) }
 }
 
 @Suite(
-    "Items that are not as they were left, on a TPM",
+    "Damaged items on a TPM",
     .enabled(if: SQLiteProgram.isThere && TPMMachine.isThere, "touchstoned, swtpm or sqlite3 is missing"),
     .timeLimit(.minutes(20))
 )
@@ -20,7 +20,7 @@ struct TPMRepairTests {
     enum Damage: String, CaseIterable {
         case older, missing, exchanged, record, log
 
-        /// The secrets that are not served before a repair, and those that are not there after it.
+        /// The secrets that are refused before a repair, and below, those lost by it.
         var refused: Set<String> {
             switch self {
             case .older, .missing: ["two"]
@@ -71,7 +71,7 @@ struct TPMRepairTests {
         guard edited.status == 0, edited.output.isEmpty else { throw Surprise("sqlite3: \(edited.output)") }
     }
 
-    /// Three secrets of the command, "two" of them changed since the older file; nothing runs.
+    /// A machine with three secrets of the command, "two" changed since the older file; the daemon is stopped.
     private static func machine(killed: Bool) async throws -> (TPMMachine, older: String) {
         let machine = try await TPMMachine.ready(settings: PrivateKeychain.keepsLog)
         let keychain = machine.keychain
@@ -104,9 +104,9 @@ struct TPMRepairTests {
         unsafe chmod(keychain.file("items.sqlite-wal"), 0o600)
     }
 
-    // A repaired store whose generation the chip does not know is "an older copy" at the next start.
+    // The TPM must know a repaired store's generation, or the next start would report an older copy.
     @Test(
-        "every command says the same, a repair keeps what is good, and the next start finds nothing wrong",
+        "commands agree on the damage, a repair keeps the intact items, and the next start finds no fault",
         arguments: Damage.allCases
     )
     func repairs(_ damage: Damage) async throws {
@@ -135,7 +135,7 @@ struct TPMRepairTests {
             #expect(result.output.contains("touchstone repair"), "\(arguments): \(result)")
             #expect(!result.output.contains("older copy"), "\(arguments): \(result)")
         }
-        // Without the option nothing is changed, in this run and the next.
+        // Without --accept nothing is changed, in this run and the next.
         for _ in 0..<2 {
             let shown = try await Self.run(keychain, "repair")
             #expect(shown.status == 9 && shown.output.contains("--accept"), "\(shown)")
@@ -174,7 +174,7 @@ struct TPMRepairTests {
             try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite.damaged-1"))) == damaged
         )
 
-        // The former file does not come back as today's.
+        // The former file is not accepted in place of the repaired one.
         try await keychain.stopped {
             try FileManager.default.removeItem(atPath: keychain.file("items.sqlite"))
             try? FileManager.default.removeItem(atPath: keychain.file("items.sqlite-wal"))
@@ -186,9 +186,9 @@ struct TPMRepairTests {
         try await keychain.expectLogged("hardware counted")
     }
 
-    // The generation was not compared where the log, or the record, was damaged first.
+    // Regression: the generation was not compared if the log or the record was found damaged first.
     @Test(
-        "an older copy of the store is told as that, though its log is damaged too; a repair does not accept it"
+        "an older copy is reported as such even if its log is damaged, and a repair does not accept it"
     )
     func olderAndDamaged() async throws {
         let machine = try await TPMMachine.ready()
@@ -199,7 +199,7 @@ struct TPMRepairTests {
         let older = try DataCopy.store(of: keychain)
         try await keychain.start()
         try keychain.unlock()
-        // What is protected counts on at once.
+        // Deleting a protected item increments the counter at once.
         try keychain.delete("guarded")
         keychain.stop(with: SIGTERM)
         try older.put(into: keychain)
@@ -225,14 +225,14 @@ struct TPMRepairTests {
             }
             #expect(keychain.failure { _ = try keychain.value("guarded") }?.status == .decode)
             #expect(try keychain.client.status().storeFaults.isEmpty == false)
-            // New counters would take it for the newest.
+            // A passcode change would create new counters, and make the older copy the newest.
             try keychain.tellPerson([
                 .types(PrivateKeychain.passcode), .types("granite willow saffron meadow copper"),
             ])
             let changed = keychain.failure { try keychain.client.changePasscode(keychain.prompt()) }
             #expect(changed?.cause == .logDamaged, "\(changed as Any)")
         }
-        // The recovery code speaks for it.
+        // The recovery code accepts it.
         try keychain.tellPerson([])
         try keychain.client.recover(keychain.prompt())
         let repair = try keychain.client.repair(keychain.prompt(), accepting: true)

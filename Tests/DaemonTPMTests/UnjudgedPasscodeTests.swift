@@ -4,30 +4,30 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// What the chip did not judge is not counted as judged; what it judged is, whoever is killed.
+/// A passcode counts as wrong only if the TPM checked it, and then always, even if the daemon is killed.
 @Suite(
-    "Passcodes that the chip did not judge",
+    "Passcodes that the TPM did not check",
     .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(40))
 )
 struct UnjudgedPasscodeTests {
-    /// What is wrong with the chip while the passcode is typed.
+    /// A fault of the TPM while the passcode is typed.
     enum Fault: CaseIterable, Sendable {
-        /// It answers nothing any more (SIGSTOP).
+        /// It no longer responds (SIGSTOP).
         case silent
-        /// It is gone from the bus.
+        /// It is gone.
         case dead
-        /// It asks for patience and goes on asking (`TPM_RC_RETRY`), from the guess on.
+        /// It keeps responding `TPM_RC_RETRY`, from the guess on.
         case retry
-        /// It takes nobody's guesses (`TPM_RC_LOCKOUT`), from the use of the sealed object on.
+        /// It is in lockout (`TPM_RC_LOCKOUT`), from the use of the sealed object on.
         case lockout
-        /// It fails at the guess (`TPM_RC_FAILURE`).
+        /// The guess fails with `TPM_RC_FAILURE`.
         case failing
-        /// The answer to the guess is lost, each time.
+        /// The response to the guess is lost, each time.
         case lostAnswer
 
-        /// Rounds in a usual run; waiting for a silent chip takes ten seconds each.
+        /// The number of rounds; a silent TPM takes ten seconds each.
         var rounds: Int { CaseSize.of(self == .silent || self == .retry ? 2 : 11, full: 11) }
 
         func begin(_ machine: TPMMachine) {
@@ -54,18 +54,18 @@ struct UnjudgedPasscodeTests {
 
     private static func machine() async throws -> TPMMachine {
         let machine = try await TPMMachine()
-        // Power cuts cost guesses of the chip's own limit.
+        // Power cuts count towards the TPM's lockout limit.
         try await machine.chip.setGuessLimit(10_000)
         try await machine.keychain.start()
         try machine.keychain.client.setUp(machine.keychain.prompt())
         try machine.keychain.add("free", "kept")
         try machine.keychain.client.lock()
-        // Without what a lock leaves in the chip's keeping.
+        // A restart discards the key that a lock escrows in the TPM.
         try await machine.restart()
         return machine
     }
 
-    @Test("right ones, typed again and again, leave no count and close nothing", arguments: Fault.allCases)
+    @Test("correct passcodes during a fault are not counted and close nothing", arguments: Fault.allCases)
     func right(_ fault: Fault) async throws {
         let machine = try await Self.machine()
         let keychain = machine.keychain
@@ -76,7 +76,7 @@ struct UnjudgedPasscodeTests {
             #expect(refusal?.cause?.domain == "tpm", "round \(round): \(String(describing: refusal))")
             try await fault.end(machine)
             if fault == .silent { try await Task.sleep(for: .seconds(4)) }
-            // Six boxes without success in a minute, and there are none: that is another limit.
+            // A restart resets the limit of six unsuccessful prompts per minute, which is not tested here.
             if round.isMultiple(of: 3) { try await keychain.stopped {} }
             let status = try keychain.client.status()
             #expect(status.authentication.passcodeFailures == 0, "round \(round)")
@@ -89,7 +89,7 @@ struct UnjudgedPasscodeTests {
     }
 
     @Test(
-        "wrong ones are counted as often as the chip judged them, and never less",
+        "wrong passcodes are counted exactly as often as the TPM checked them",
         arguments: [Fault.silent, .dead, .retry, .failing, .lostAnswer]
     )
     func wrong(_ fault: Fault) async throws {
@@ -103,28 +103,28 @@ struct UnjudgedPasscodeTests {
             #expect(keychain.refusal() != nil)
             try await fault.end(machine)
             if fault == .silent { try await Task.sleep(for: .seconds(4)) }
-            // The recorder passes a command whose answer is lost.
+            // The recorder forwards a command whose response is lost.
             if fault == .lostAnswer { judged += machine.recorder.commands.count { $0.code == 0x151 } }
             let status = try keychain.client.status().authentication
             #expect(status.passcodeFailures == judged, "round \(round)")
             if status.passcodeDelay > 0 { break }
         }
         #expect(judged > 0 || fault != .lostAnswer)
-        // With the chip back each wrong one counts.
+        // Once the TPM is back, each wrong passcode counts.
         guard try keychain.client.status().authentication.passcodeDelay == 0 else { return }
         try keychain.tellPerson([.types("wrong passcode"), .cancels])
         #expect(keychain.refusal() != nil)
         #expect(try keychain.client.status().authentication.passcodeFailures == judged + 1)
     }
 
-    @Test("killed while the chip judges, a wrong one stays counted; killed before it was shown, it does not")
+    @Test("with the daemon killed, a wrong passcode counts if the TPM checked it, and not otherwise")
     func killed() async throws {
         let machine = try await Self.machine()
         let keychain = machine.keychain
         for (round, isJudged) in [false, true, false, true].enumerated() {
             let daemon = keychain.processID
             machine.recorder.treat { command in
-                // TPM2_PolicySecret is the guess, which the chip sees or does not.
+                // TPM2_PolicySecret is the guess, which reaches the TPM or not.
                 guard command.code == 0x151 else { return .pass }
                 kill(daemon, SIGKILL)
                 return isJudged ? .pass : .answer(0x101)
@@ -139,7 +139,7 @@ struct UnjudgedPasscodeTests {
     }
 
     @Test(
-        "a chip that was cleared while the daemon runs counts nothing, is named, and the recovery code is the way out"
+        "a TPM cleared while the daemon runs counts nothing and is reported; the recovery code recovers"
     )
     func cleared() async throws {
         let machine = try await Self.machine()
@@ -170,7 +170,7 @@ struct UnjudgedPasscodeTests {
         #expect(try keychain.client.status().authentication.hardwareFault == nil)
     }
 
-    @Test("ten tries spent at the chip itself close the keybag, which is told before anybody is asked")
+    @Test("ten tries used up at the TPM itself close the keybag, which is reported before any prompt")
     func spent() async throws {
         let machine = try await Self.machine()
         let keychain = machine.keychain

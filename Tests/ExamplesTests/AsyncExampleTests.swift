@@ -4,10 +4,10 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// The examples of the module `Touchstone`, each against a daemon and its scripted person.
-@Suite("The examples of Touchstone", .timeLimit(.minutes(20)))
+/// The examples of the module `Touchstone`, each with a daemon and its scripted user.
+@Suite("Examples of Touchstone", .timeLimit(.minutes(20)))
 struct AsyncExampleTests {
-    /// A keychain whose one sensor follows a script.
+    /// A keychain with a scripted sensor.
     private struct World {
         let bus: PrivateBus
         let fprintd: ScriptedFprintd
@@ -19,21 +19,21 @@ struct AsyncExampleTests {
             keychain = try await PrivateKeychain.ready(bus: bus)
         }
 
-        /// Has the next boxes wait for the enrolled finger, which touches each as soon as the sensor is armed.
+        /// Leaves the next prompts to the enrolled finger, which touches as soon as the sensor is armed.
         ///
-        /// A touch alone counts where the passcode was typed: on the display of `run`.
+        /// A touch alone is enough only where the passcode was typed before: on the display of `run`.
         func touches(_ count: Int = 1) throws {
             try keychain.tellPerson(Array(repeating: .waits, count: count))
             fprintd.change { $0.verifications = Array(repeating: .init([.match]), count: count) }
         }
 
-        /// Runs an example to its end.
+        /// Runs an example until it exits.
         func run(_ name: String, _ arguments: String..., input: String? = nil) async throws -> (Int32, String)
         {
             try await ExampleTests.run(name, arguments, input: input, in: keychain)
         }
 
-        /// Changes what is enrolled, and has the daemon see it.
+        /// Changes the enrolled fingers, and waits until the daemon notices.
         func enrol(_ fingers: [String]) async throws {
             let before = try keychain.client.canEvaluatePolicy(1).domainState
             fprintd.change { $0.sensors[0].fingers = fingers }
@@ -79,14 +79,14 @@ struct AsyncExampleTests {
         #expect(try await session("show") == (1, "You cancelled. Try again.\n"))
         try await world.enrol(["right-index-finger", "left-thumb"])
         #expect(try await session("show") == (1, "the fingers have changed: sign in with the password\n"))
-        // With the passcode due, which a change of fingers makes it.
+        // The change of fingers makes the passcode necessary.
         try world.keychain.unlock()
         #expect(try await session("sign-in") == (0, "signed in\n"))
         #expect(try await session("sign-out") == (0, "signed out\n"))
         #expect(try await session("sign-out") == (0, "not signed in\n"))
     }
 
-    @Test("PaymentSigner signs with the same key at each run, after a prompt that says what is signed")
+    @Test("PaymentSigner signs with the same key each time, after a prompt with what is signed")
     func paymentSigner() async throws {
         let world = try await World()
         let first = try await world.run("PaymentSigner", "12.30 EUR", "Alice")
@@ -103,7 +103,7 @@ struct AsyncExampleTests {
         #expect(try await world.run("PaymentSigner").0 == 2)
     }
 
-    @Test("SealedFile opens what it sealed, and neither a changed nor a renamed file")
+    @Test("SealedFile opens what it sealed, and refuses an altered or renamed file")
     func sealedFile() async throws {
         let world = try await World()
         let file = try world.keychain.home.write("dear diary\n", to: "diary.txt")
@@ -121,7 +121,7 @@ struct AsyncExampleTests {
         #expect(renamed.0 == 1 && renamed.1.hasPrefix("What was stored is damaged."))
     }
 
-    @Test("CapabilityWatch says what is so, and what becomes of it")
+    @Test("CapabilityWatch prints the current state and its changes")
     func capabilityWatch() async throws {
         let world = try await World(fingers: [])
         let log = world.keychain.home.appending("watch")

@@ -4,10 +4,10 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// The programs of Examples, each against a daemon and its scripted person.
-@Suite("The examples", .timeLimit(.minutes(20)))
+/// The programs in Examples, each with a daemon and its scripted user.
+@Suite("Examples", .timeLimit(.minutes(20)))
 struct ExampleTests {
-    /// Runs an example to its end; `input` is what it reads from standard input.
+    /// Runs an example until it exits; `input` is its standard input.
     static func run(
         _ name: String,
         _ arguments: [String] = [],
@@ -30,7 +30,7 @@ struct ExampleTests {
         return (status >> 8, try String(contentsOfFile: log, encoding: .utf8))
     }
 
-    @Test("AskFirst goes on once its owner has consented, and not otherwise")
+    @Test("AskFirst continues only after consent")
     func askFirst() async throws {
         let keychain = try await PrivateKeychain.ready()
         #expect(try await Self.run("AskFirst", in: keychain) == (0, "open\n"))
@@ -40,11 +40,11 @@ struct ExampleTests {
         let empty = try PrivateKeychain()
         let none = try await Self.run("AskFirst", in: empty)
         #expect(none.status == 1 && none.output.hasPrefix("cannot ask: "))
-        // The program has started a daemon, which would outlive its home.
+        // The program started a daemon, which would outlive its home directory.
         kill(try #require(pid_t(exactly: empty.client.status().daemonProcess)), SIGTERM)
     }
 
-    @Test("BiometricLock opens by the passcode where there is no sensor")
+    @Test("BiometricLock opens by the passcode if there is no sensor")
     func lockWithoutSensor() async throws {
         let keychain = try await PrivateKeychain.ready()
         let opened = try await Self.run("BiometricLock", in: keychain)
@@ -66,7 +66,7 @@ struct ExampleTests {
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )
         let reader = VirtualReader(bus, sensor: .storage)
-        // A touch alone counts where the passcode was typed.
+        // A touch alone is enough only where the passcode was typed before.
         let display = try DisplaySocket()
         try keychain.client.lock()
         try keychain.client.unlock(keychain.prompt(on: display))
@@ -86,7 +86,7 @@ struct ExampleTests {
         await bus.stop()
     }
 
-    @Test("EnclaveSigner signs with the same key at each run, for its owner alone")
+    @Test("EnclaveSigner signs with the same key each time, for its owner only")
     func enclaveSigner() async throws {
         let keychain = try await PrivateKeychain.ready()
         let first = try await Self.run("EnclaveSigner", ["one"], in: keychain)

@@ -6,7 +6,7 @@ import TouchstoneTesting
 /// The directory of the built programs.
 private let programs = ProcessInfo.processInfo.environment["TOUCHSTONE_NEIGHBOURS"]
 
-/// The programs of Examples/Neighbours, a package of its own, which `Scripts/test-neighbours` builds.
+/// The programs in the package Examples/Neighbours, which `Scripts/test-neighbours` builds.
 @Suite(
     "A server beside other packages",
     .enabled(if: programs != nil, "Scripts/test-neighbours builds it and runs this"),
@@ -28,7 +28,7 @@ struct NeighboursTests {
         return (status >> 8, try String(contentsOfFile: log, encoding: .utf8))
     }
 
-    @Test("keeps the passphrase of its TLS key in the keychain, and opens the key with it at its next start")
+    @Test("the server stores its TLS key's passphrase in the keychain, and uses it at its next start")
     func server() async throws {
         let keychain = try await PrivateKeychain.ready()
         let directory = keychain.home.appending("tls")
@@ -40,12 +40,12 @@ struct NeighboursTests {
         #expect(try await Self.run("Neighbours", directory, in: keychain) == (0, answer))
         #expect(try Data(contentsOf: file) == made, "the same key")
 
-        // The file is of no use without this keychain.
+        // The file is useless without this keychain.
         let other = try await PrivateKeychain.ready()
         let foreign = try await Self.run("Neighbours", directory, in: other)
         #expect(foreign.status == 1 && foreign.output.contains("no server: "), "\(foreign)")
 
-        // From a session's first unlock on, and not before.
+        // Only after the session's first unlock.
         try keychain.client.lock()
         #expect(try await Self.run("Neighbours", directory, in: keychain) == (0, answer))
         keychain.stop(with: SIGTERM)
@@ -58,7 +58,7 @@ struct NeighboursTests {
     }
 
     @Test(
-        "shares the library that takes the keychain with a second program, which has a passphrase of its own"
+        "a second program with the keychain library has a passphrase of its own"
     )
     func keeper() async throws {
         let keychain = try await PrivateKeychain.ready()

@@ -16,7 +16,7 @@ struct BusExecutorTests {
         }
     }
 
-    @Test("jobs run one at a time, and the executor can be dropped at once")
+    @Test("jobs run one at a time, and the executor can be released at once")
     func dropsCleanly() async {
         for _ in 1...200 {
             let counter = Counter()

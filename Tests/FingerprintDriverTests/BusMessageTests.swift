@@ -2,9 +2,9 @@ import FingerprintDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("Messages on the bus")
+@Suite("D-Bus messages")
 struct BusMessageTests {
-    /// Sends arguments through a real bus to a peer that sends them back.
+    /// Sends arguments over a real bus to a peer that returns them.
     private func echo(_ arguments: [BusValue]) async throws -> [BusValue] {
         let bus = try await PrivateBus.start(sensors: [])
         let mirror = try await BusPeer(address: bus.address) { BusPeer.Answer($0.arguments) }
@@ -21,7 +21,7 @@ struct BusMessageTests {
         return try await peer.call(target, "Echo", arguments)
     }
 
-    @Test("values of every kind arrive as they were sent")
+    @Test("values of every type arrive unchanged")
     func everyKind() async throws {
         let values: [BusValue] = [
             .byte(255), .boolean(true), .int32(-1), .uint32(.max), .int64(.min), .uint64(.max), .double(-0.5),
@@ -33,7 +33,7 @@ struct BusMessageTests {
         #expect(try await echo(values) == values)
     }
 
-    @Test("too many values and too deep ones are refused where they are read")
+    @Test("too many values and too deeply nested ones are refused by the reader")
     func limits() async throws {
         let wide = [BusValue.strings(Array(repeating: "x", count: 5000))]
         await #expect(throws: BusError.self) { try await echo(wide) }
@@ -42,7 +42,7 @@ struct BusMessageTests {
         await #expect(throws: BusError.self) { try await echo([deep]) }
     }
 
-    @Test("a property is found by its name, and nothing else is taken for it")
+    @Test("a property is found by its exact name only")
     func properties() {
         let changed = BusValue.array(
             of: "{sv}",

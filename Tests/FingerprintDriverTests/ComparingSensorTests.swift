@@ -3,9 +3,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A sensor that can only compare with one finger")
+@Suite("Sensors that verify a single finger")
 struct ComparingSensorTests {
-    @Test("the real one is asked for every enrolled finger before it is no match")
+    @Test("a real sensor is asked for every enrolled finger before it is no match")
     func realSensor() async throws {
         let bus = try await PrivateBus.start(sensors: [.text])
         let enroller = Enroller(bus, sensor: .text)
@@ -30,7 +30,7 @@ struct ComparingSensorTests {
         await bus.stop()
     }
 
-    @Test("the next finger is named, also when its name follows the status")
+    @Test("the next finger is named, also if its name follows the status")
     func namesTheFinger() async throws {
         let bus = try await PrivateBus.start(sensors: [])
         let fprintd = try await ScriptedFprintd.start(

@@ -3,9 +3,9 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("The enrolled set")
+@Suite("The set of enrolled fingers")
 struct EnrolmentTests {
-    @Test("adding, replacing and deleting a finger each make another set")
+    @Test("adding, replacing or deleting a finger changes the set")
     func everyChangeIsSeen() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         let enroller = Enroller(bus, sensor: .storage)
@@ -36,7 +36,7 @@ struct EnrolmentTests {
         await bus.stop()
     }
 
-    @Test("without the template files the set is compared by names, and says so")
+    @Test("without template files the set is compared by finger names, and reports that")
     func namesOnly() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         try await Enroller(bus, sensor: .storage).enrol(print: "alpha")
@@ -49,7 +49,7 @@ struct EnrolmentTests {
         await bus.stop()
     }
 
-    @Test("those who listen are told of an enrolment that completes, and of fprintd coming and going")
+    @Test("listeners are notified of a completed enrolment, and of fprintd's start and exit")
     func changes() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: nil)
@@ -66,7 +66,7 @@ struct EnrolmentTests {
         await bus.stop()
     }
 
-    @Test("of several sensors the one that knows a finger is used, whatever their order")
+    @Test("of several sensors the one with an enrolled finger is used, in any order")
     func severalSensors() async throws {
         let bus = try await PrivateBus.start(sensors: [.image, .text, .storage])
         let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: nil)
@@ -74,14 +74,14 @@ struct EnrolmentTests {
         try await Enroller(bus, sensor: .storage).enrol(print: "alpha")
         #expect(try await reader.enrolment().device == PrivateBus.Sensor.storage.deviceName)
         try await Enroller(bus, sensor: .text).enrol(print: "alpha")
-        // By name: "Virtual device for debugging" is before "Virtual device with storage …".
+        // Sorted by name: "Virtual device for debugging" is before "Virtual device with storage …".
         #expect(try await reader.enrolment().device == PrivateBus.Sensor.text.deviceName)
         await bus.stop()
     }
 }
 
 extension Enrolment {
-    /// The same set, seen after so many enrolments.
+    /// The same set with another count of completed enrolments.
     fileprivate func counting(_ completions: UInt64) -> Enrolment {
         Enrolment(
             device: device,

@@ -4,10 +4,10 @@ import Testing
 
 @testable import FingerprintDriver
 
-@Suite("Errors of fprintd and the bus")
+@Suite("Errors of fprintd and D-Bus")
 struct FingerprintErrorTests {
     @Test(
-        "fprintd's names lose their prefix; names that nobody expected survive whole",
+        "fprintd's error names lose their prefix; unknown names are kept whole",
         arguments: [
             ("net.reactivated.Fprint.Error.NoSuchDevice", FingerprintError.Code.noSuchDevice),
             ("net.reactivated.Fprint.Error.PermissionDenied", .permissionDenied),
@@ -28,7 +28,7 @@ struct FingerprintErrorTests {
         #expect(error.message == "\(name): text")
     }
 
-    @Test("a missing bus and a missing answer are told apart")
+    @Test("a missing bus and a missing reply are different errors")
     func system() {
         #expect(FingerprintError(.system(errno: ENOENT)).code == .noBus)
         #expect(FingerprintError(.system(errno: ECONNREFUSED)).code == .noBus)
@@ -36,7 +36,7 @@ struct FingerprintErrorTests {
         #expect(FingerprintError(.malformed).code == .internal)
     }
 
-    @Test("the system bus is the one at its fixed path, or none")
+    @Test("the system bus is at its fixed path, or there is none")
     func systemBus() {
         do throws(BusError) {
             #expect(try BusAddress.system.resolved() == "unix:path=/run/dbus/system_bus_socket")

@@ -5,7 +5,7 @@ import TouchstoneTesting
 
 @Suite("Forged signals")
 struct ForgedSignalTests {
-    @Test("of a thousand forged matches at any time none is taken, and each one that arrives is counted")
+    @Test("a thousand forged matches at any time are ignored, and those that arrive are counted")
     func forgedMatches() async throws {
         let bus = try await PrivateBus.start(sensors: [])
         let fprintd = try await ScriptedFprintd.start(on: bus)
@@ -27,7 +27,7 @@ struct ForgedSignalTests {
         try await heard.wait(for: .armed)
         try await forger.forge(.match, path: path, count: 250)
         try await forger.forge(.fingerPresent(true), path: path)
-        // What fprintd itself says comes after all of them.
+        // fprintd's own signal comes after all of them.
         try await fprintd.announce(.status("verify-retry-scan", done: false))
         try await heard.wait(for: .retry("verify-retry-scan"))
         #expect(heard.all == [.armed, .retry("verify-retry-scan")])
@@ -37,12 +37,12 @@ struct ForgedSignalTests {
         try await forger.forge(.match, path: path, count: 250)
         await claim.release()
         _ = try await reader.enrolment()
-        // The broadcast ones do not even arrive: the bus was asked for fprintd's alone.
+        // Broadcast ones do not even arrive: the match rule names fprintd as the sender.
         #expect(forged.count == 1001)
         await bus.stop()
     }
 
-    @Test("a real verification is not disturbed by a forger")
+    @Test("forged signals do not disturb a real verification")
     func realVerification() async throws {
         let bus = try await PrivateBus.start()
         let forger = try await SignalForger(bus)
@@ -61,7 +61,7 @@ struct ForgedSignalTests {
         await bus.stop()
     }
 
-    @Test("nobody else says that fprintd is gone, that the machine sleeps or that a finger was enrolled")
+    @Test("forged signals of fprintd's exit, of sleep and of an enrolment are ignored")
     func otherForgeries() async throws {
         let bus = try await PrivateBus.start(sensors: [])
         let fprintd = try await ScriptedFprintd.start(on: bus)

@@ -4,11 +4,12 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-/// A caller that gives up tells fprintd so, which may have judged a touch meanwhile: `VerifyStop` says nothing of it,
-/// only the order on the bus does.
-@Suite("Giving up a verification")
+/// A cancelled verification calls `VerifyStop`, while fprintd may have judged a touch.
+///
+/// The reply to `VerifyStop` does not say so; only the order of messages on the bus does.
+@Suite("Cancelling a verification")
 struct GivingUpTests {
-    /// What came of a verification that was given up.
+    /// The result of a cancelled verification.
     private struct End: Equatable {
         var verdict: FingerprintVerdict?
         var error: FingerprintError.Code?
@@ -50,14 +51,14 @@ struct GivingUpTests {
         return end
     }
 
-    @Test("before anybody touched the sensor is a cancellation, and so is fprintd's own end of it")
+    @Test("before any touch it is a cancellation, also if fprintd reports its own end of the verification")
     func orderly() async throws {
         #expect(try await giveUp(.init()) == End(error: .cancelled))
-        // fprintd says so of every verification that it cancels.
+        // fprintd reports this for every verification that it cancels.
         #expect(try await giveUp(.init(stopped: [.noMatch])) == End(error: .cancelled))
     }
 
-    @Test("after the sensor judged, but before fprintd heard of it, is that verdict")
+    @Test("after the sensor's judgement, but before fprintd received the cancellation, it is that verdict")
     func judged() async throws {
         #expect(try await giveUp(.init(asked: [.noMatch])) == End(verdict: .noMatch))
         #expect(try await giveUp(.init(asked: [.match])) == End(verdict: .match))
@@ -66,7 +67,7 @@ struct GivingUpTests {
         #expect(try await giveUp(.init(asked: [unplugged])) == End(error: .disconnected))
     }
 
-    @Test("while a finger is on the sensor tells of it")
+    @Test("with a finger on the sensor the contact is reported")
     func touched() async throws {
         let contact = ScriptedFprintd.Event.fingerPresent(true)
         let poor = ScriptedFprintd.Event.status("verify-retry-scan", done: false)
@@ -76,7 +77,7 @@ struct GivingUpTests {
         #expect(try await giveUp(.init(asked: [poor])) == cancelled)
     }
 
-    @Test("that fprintd does not confirm is no cancellation: nobody knows what was judged")
+    @Test("without fprintd's confirmation it is an error, not a cancellation: a verdict may be missing")
     func unconfirmed() async throws {
         let refused = try await giveUp(.init()) { $0.errors = ["VerifyStop": "NoActionInProgress"] }
         #expect(refused == End(error: .init(rawValue: "NoActionInProgress")))
@@ -84,7 +85,7 @@ struct GivingUpTests {
         #expect(silent == End(error: .noReply))
     }
 
-    @Test("between two fingers of a sensor that compares leaves the one that refused")
+    @Test("between two fingers of a verifying sensor the last verdict is kept")
     func comparing() async throws {
         let bus = try await PrivateBus.start(sensors: [])
         let fprintd = try await ScriptedFprintd.start(
@@ -105,8 +106,8 @@ struct GivingUpTests {
         await bus.stop()
     }
 
-    // Without an order, one of two of these would be lost.
-    @Test("at the very moment of a mismatch never loses the mismatch")
+    // Without an order of messages either the mismatch or the cancellation would be lost.
+    @Test("a cancellation at the moment of a mismatch never loses the mismatch")
     func race() async throws {
         let rounds = CaseSize.of(40, full: 2000)
         let bus = try await PrivateBus.start(sensors: [])
@@ -121,7 +122,7 @@ struct GivingUpTests {
             let heard = HeardStatuses()
             let task = Task { try await claim.verify { heard.hear($0) } }
             try await heard.wait(for: .armed)
-            // Once it is sent, it was judged before fprintd can hear of anything that follows.
+            // Once the signal is sent, the judgement precedes anything that fprintd receives afterwards.
             try await fprintd.announce(ScriptedFprintd.Event.noMatch)
             for _ in 0..<(round % 8) { await Task.yield() }
             task.cancel()

@@ -2,7 +2,7 @@ import KeychainModel
 import Synchronization
 import TouchstoneTesting
 
-/// What a verification told before its verdict.
+/// The statuses that a verification reported before its verdict.
 final class HeardStatuses: Sendable {
     private let statuses = Mutex<[FingerprintStatus]>([])
 
@@ -10,7 +10,7 @@ final class HeardStatuses: Sendable {
 
     func hear(_ status: FingerprintStatus) { statuses.withLock { $0.append(status) } }
 
-    /// Waits until a status was told so many times.
+    /// Waits until a status was reported `times` times.
     func wait(for status: FingerprintStatus, times: Int = 1) async throws {
         try await Deadline.wait(for: "\(status)") { all.count { $0 == status } >= times ? true : nil }
     }
@@ -26,7 +26,7 @@ final class Counter: Sendable {
 }
 
 extension FingerprintReader {
-    /// Claims, verifies while `body` runs, and lets go.
+    /// Claims the sensor, verifies while `body` runs, and releases it.
     func verify(
         during body: @escaping @Sendable (HeardStatuses) async throws -> Void
     ) async throws -> (verdict: FingerprintVerdict, heard: [FingerprintStatus]) {

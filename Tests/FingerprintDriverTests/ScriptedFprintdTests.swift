@@ -3,7 +3,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("fprintd in trouble")
+@Suite("Errors of a scripted fprintd")
 struct ScriptedFprintdTests {
     private func start(
         _ script: ScriptedFprintd.Script
@@ -14,7 +14,7 @@ struct ScriptedFprintdTests {
     }
 
     @Test(
-        "an error of a method keeps fprintd's name, and the sensor is free",
+        "a method's error keeps fprintd's name, and the sensor is released",
         arguments: [
             ("Claim", "AlreadyInUse"), ("Claim", "Internal"), ("Claim", "PermissionDenied"),
             ("VerifyStart", "Internal"), ("VerifyStart", "NoEnrolledPrints"), ("VerifyStart", "ANewName"),
@@ -29,7 +29,7 @@ struct ScriptedFprintdTests {
     }
 
     @Test(
-        "a final status that is no verdict is an error, and the sensor is free",
+        "a final status that is not a verdict is an error, and the sensor is released",
         arguments: [
             "verify-disconnected", "verify-unknown-error", "verify-a-new-end",
         ]
@@ -46,7 +46,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("poor pictures of every kind are told, and none is a verdict")
+    @Test("every kind of poor image is reported, and none is a verdict")
     func retries() async throws {
         let names = [
             "verify-retry-scan", "verify-swipe-too-short", "verify-finger-not-centered",
@@ -65,7 +65,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a silent sensor is disarmed and let go of when the caller gives up")
+    @Test("a silent sensor is stopped and released when the caller cancels")
     func silentSensor() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         let claim = try await reader.claim()
@@ -77,7 +77,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("letting go while a verification runs ends it, in order")
+    @Test("releasing during a verification stops it first")
     func releaseDuringVerification() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         let claim = try await reader.claim()
@@ -90,7 +90,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a claim that is dropped lets go")
+    @Test("a dropped claim releases the sensor")
     func droppedClaim() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         _ = try await reader.claim()
@@ -98,7 +98,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("whoever claims a sensor that was let go of waits until it is free")
+    @Test("a claim waits for the release of the former one")
     func claimAfterLettingGo() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         for _ in 1...20 {
@@ -111,7 +111,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a match is told before the sensor is off, and letting go waits for that")
+    @Test("a match is reported before the sensor is off, and the release waits for that")
     func matchAtOnce() async throws {
         let (bus, fprintd, _) = try await start(
             .init(verifications: [.init([.match])], silentMethods: ["VerifyStop"])
@@ -128,7 +128,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a match before VerifyStart was answered does not count")
+    @Test("a match before the reply to VerifyStart does not count")
     func matchBeforeStart() async throws {
         let (bus, fprintd, reader) = try await start(.init(verifications: [.init([], before: [.match])]))
         let claim = try await reader.claim()
@@ -144,7 +144,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("fprintd that vanishes ends the verification, and its successor's match does not count")
+    @Test("an exit of fprintd ends the verification, and its successor's match does not count")
     func ownerLost() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         let claim = try await reader.claim()
@@ -166,7 +166,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("before the machine sleeps the verification ends and the sensor is free")
+    @Test("before sleep the verification ends and the sensor is released")
     func suspend() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         let logind = try await ScriptedLogind(bus)
@@ -180,7 +180,7 @@ struct ScriptedFprintdTests {
         #expect(await changes.next() == .suspend)
         #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
 
-        // Also a claim that does nothing is let go of, and waking up changes nothing.
+        // An idle claim is released, too, and waking up changes nothing.
         let idle = try await reader.claim()
         try await logind.prepareForSleep(false)
         try await logind.prepareForSleep()
@@ -190,7 +190,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("sleep waits until its consequences are drawn and the sensor is free, each time")
+    @Test("each sleep is delayed until the listener has handled it and the sensor is released")
     func sleepDelay() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         let logind = try await ScriptedLogind(bus)
@@ -207,14 +207,14 @@ struct ScriptedFprintdTests {
         #expect(try await logind.delaysHeld(ofAll: 2) == 1)
         await claim.release()
 
-        // Another logind is asked as well.
+        // A new logind is asked as well.
         await logind.stop()
         let successor = try await ScriptedLogind(bus)
         #expect(try await successor.delaysHeld(ofAll: 1) == 1)
         await bus.stop()
     }
 
-    @Test("sleep is heard on a bus that comes later, and on the one after it, and each loss is told once")
+    @Test("sleep is noticed on a bus that starts later and on its successor, and each loss is reported once")
     func laterBus() async throws {
         let bus = try await PrivateBus.start(sensors: [])
         await bus.stopBus()
@@ -231,7 +231,7 @@ struct ScriptedFprintdTests {
             let logind = try await ScriptedLogind(bus)
             #expect(try await logind.delaysHeld(ofAll: 1) == 1)
             try await logind.prepareForSleep()
-            // What was missed meanwhile is told before it.
+            // Changes missed meanwhile are reported first.
             while let change = await changes.next(), change != .suspend { #expect(change == .service) }
             #expect(lost.count == losses)
             await reader.allowSleep()
@@ -241,7 +241,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("with nobody to draw consequences sleep waits for the sensor alone")
+    @Test("without a listener sleep is delayed for the sensor only")
     func sleepWithoutListener() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         let logind = try await ScriptedLogind(bus)
@@ -254,7 +254,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a verification that was stopped has let go; the next one takes another claim")
+    @Test("a cancelled verification has released its claim; the next one needs a new claim")
     func claimAfterwards() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         for _ in 1...2 {
@@ -271,7 +271,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a method that is never answered ends after its time, and a late yes is given back")
+    @Test("a method without a reply times out, and a late claim is released again")
     func silentMethods() async throws {
         let (bus, fprintd, _) = try await start(.init(silentMethods: ["Claim"]))
         let reader = FprintReader(
@@ -283,7 +283,7 @@ struct ScriptedFprintdTests {
         try await fprintd.waitUntilCalled("Release")
         #expect(fprintd.calls == ["Claim", "Release"])
 
-        // fprintd that does not even let go: the connection is dropped, and made again.
+        // If fprintd does not reply to Release either, the connection is replaced.
         fprintd.change { $0.silentMethods = ["Release"] }
         let claim = try await reader.claim()
         await claim.release()
@@ -291,7 +291,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("no sensor, no fprintd, no bus and a stranger's fprintd are four different errors")
+    @Test("no sensor, no fprintd, no bus and an untrusted fprintd are four different errors")
     func absence() async throws {
         let (bus, fprintd, reader) = try await start(.init(sensors: []))
         await #expect(throws: FingerprintError(.noSuchDevice)) { try await reader.enrolment() }
@@ -308,7 +308,7 @@ struct ScriptedFprintdTests {
         await #expect(throws: FingerprintError(.noBus)) { try await nowhere.enrolment() }
     }
 
-    @Test("sensors that come, go and change between two looks are seen")
+    @Test("sensors that appear, disappear or change between two calls are noticed")
     func otherSensors() async throws {
         let (bus, fprintd, reader) = try await start(.init())
         #expect(try await reader.enrolment().device == "Scripted sensor")
@@ -324,7 +324,7 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("a bus that stops in mid-verification ends it")
+    @Test("a bus that stops during a verification ends it")
     func busLost() async throws {
         let (bus, _, reader) = try await start(.init())
         let claim = try await reader.claim()

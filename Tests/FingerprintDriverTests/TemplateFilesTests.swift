@@ -14,13 +14,13 @@ struct TemplateFilesTests {
         files = TemplateFiles(directory: directory.path, user: "jo")
     }
 
-    @Test("another content, another file of the same content, and another name each make other records")
+    @Test("another content, a new file with the same content, and another name each change the records")
     func changes() throws {
         _ = try directory.write("template", to: "jo/driver/0/7")
         let first = try #require(files.records(expectingSome: true))
         #expect(files.records(expectingSome: true) == first)
 
-        // Kept open under another name, so that the new file cannot get the old one's inode.
+        // Kept under another name, so that the new file cannot get the old one's inode.
         try FileManager.default.moveItem(
             atPath: directory.appending("jo/driver/0/7"),
             toPath: directory.appending("other/7")
@@ -40,7 +40,7 @@ struct TemplateFilesTests {
         #expect(files.records(expectingSome: true) != changed)
     }
 
-    @Test("files of another user do not count")
+    @Test("another user's files do not count")
     func otherUsers() throws {
         _ = try directory.write("template", to: "jo/driver/0/7")
         let first = files.records(expectingSome: true)
@@ -48,7 +48,7 @@ struct TemplateFilesTests {
         #expect(files.records(expectingSome: true) == first)
     }
 
-    @Test("no file where fprintd knows a finger means that the files are elsewhere")
+    @Test("no file for a known finger means that the templates are elsewhere")
     func elsewhere() {
         #expect(files.records(expectingSome: true) == nil)
         #expect(files.records(expectingSome: false) != nil)
@@ -56,7 +56,7 @@ struct TemplateFilesTests {
         #expect(TemplateFiles(directory: directory.path, user: "../jo").records(expectingSome: false) == nil)
     }
 
-    @Test("large files count by their size and time, so that the records stay small")
+    @Test("large files count by size and time, so that records stay small")
     func limit() throws {
         let path = try directory.write(String(repeating: "x", count: 3 << 20), to: "jo/driver/0/7")
         let first = try #require(files.records(expectingSome: true))
@@ -68,7 +68,7 @@ struct TemplateFilesTests {
         #expect(files.records(expectingSome: true) != first)
     }
 
-    @Test("links are not followed")
+    @Test("symbolic links are not followed")
     func links() throws {
         try FileManager.default.createSymbolicLink(
             atPath: directory.appending("jo/driver/0/7"),

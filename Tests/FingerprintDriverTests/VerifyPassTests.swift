@@ -3,13 +3,13 @@ import Testing
 
 @testable import FingerprintDriver
 
-@Suite("One pass of a verification")
+@Suite("A single verification pass")
 struct VerifyPassTests {
     private func status(_ result: String, done: Bool = true) -> DeviceSignal.Kind {
         .verifyStatus(result, done: done)
     }
 
-    @Test("a match counts after the answer to VerifyStart and not before")
+    @Test("a match counts only after the reply to VerifyStart")
     func order() {
         var pass = VerifyPass()
         let early = pass.receive(status("verify-match"))
@@ -19,7 +19,7 @@ struct VerifyPassTests {
         #expect(match == .end(.success(.match)))
     }
 
-    @Test("nothing counts after the end")
+    @Test("nothing counts after the end of the pass")
     func nothingAfterTheEnd() {
         var pass = VerifyPass()
         pass.started()
@@ -32,7 +32,7 @@ struct VerifyPassTests {
         #expect(third == nil)
     }
 
-    @Test("what VerifyStop itself provokes is not a verdict")
+    @Test("a status caused by VerifyStop is not a verdict")
     func afterStop() {
         var pass = VerifyPass()
         pass.started()
@@ -41,7 +41,7 @@ struct VerifyPassTests {
         #expect(late == nil)
     }
 
-    @Test("the finger is known also when its name comes late")
+    @Test("the finger is known, also if its name arrives late")
     func lateName() {
         var pass = VerifyPass()
         pass.started()
@@ -52,7 +52,7 @@ struct VerifyPassTests {
     }
 
     @Test(
-        "signals that are not as their interface says are no signals",
+        "malformed signals are ignored",
         arguments: [
             [BusValue.string("verify-match")], [.boolean(true), .string("verify-match")], [],
             [.variant(.string("verify-match")), .boolean(true)],

@@ -11,7 +11,7 @@ struct VirtualImageTests {
         FprintReader(busAddress: bus.busAddress, templateDirectory: bus.templateDirectory)
     }
 
-    @Test("the real matcher takes other impressions of the enrolled finger and refuses other fingers")
+    @Test("the real matcher accepts other impressions of the enrolled finger and refuses other fingers")
     func matching() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
@@ -30,7 +30,7 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("a poor picture asks again, and the sensor stays armed")
+    @Test("after a poor image the sensor stays armed for another try")
     func retry() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
@@ -47,7 +47,7 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("a sensor that is unplugged is disconnected, and is not there afterwards")
+    @Test("an unplugged sensor is disconnected, and absent afterwards")
     func unplug() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
@@ -59,7 +59,7 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("fprintd's word for a broken connection is kept")
+    @Test("fprintd's error for a broken connection is kept")
     func disconnected() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
@@ -70,7 +70,7 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("fprintd killed in mid-verification ends it at once, and a new fprintd serves again")
+    @Test("fprintd killed during a verification ends it at once, and a new fprintd works")
     func killed() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
@@ -88,7 +88,7 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("a sensor that somebody else holds is in use, and free again after the release")
+    @Test("a sensor claimed by another process is in use, and free after its release")
     func alreadyInUse() async throws {
         let bus = try await PrivateBus.start()
         let first = reader(bus), second = reader(bus)
@@ -101,20 +101,20 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("nothing enrolled is told apart from a finger that does not match")
+    @Test("no enrolled finger is distinguished from a finger that does not match")
     func notEnrolled() async throws {
         let bus = try await PrivateBus.start()
         let reader = reader(bus)
         #expect(try await reader.enrolment().isEmpty)
         let claim = try await reader.claim()
         await #expect(throws: FingerprintError(.noEnrolledPrints)) { try await claim.verify { _ in } }
-        // The error let go of the sensor.
+        // The sensor was released after the error.
         let second = try await self.reader(bus).claim()
         await second.release()
         await bus.stop()
     }
 
-    @Test("cancelling disarms and lets go: somebody else can claim at once")
+    @Test("cancelling stops and releases the sensor, so that another process can claim it at once")
     func cancellation() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
@@ -129,7 +129,7 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("a verification on a claim that was released is refused")
+    @Test("a verification on a released claim is refused")
     func released() async throws {
         let bus = try await PrivateBus.start()
         let claim = try await reader(bus).claim()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainClient
 
-@Suite("Look-ups that are begun on a thread that may not wait")
+@Suite("Asynchronous look-ups, for threads that must not block")
 struct BegunCopyTests {
     private static let item = ScriptedDaemon.Item(attributes: [.account: .string("a")], data: [1, 2, 3])
     private let request = CopyItems(
@@ -19,7 +19,7 @@ struct BegunCopyTests {
         results.first()?.withData { octets in octets.indices.map { octets[$0] } }
     }
 
-    /// A keychain that is connected to a daemon, and the daemon.
+    /// A daemon, and a keychain connected to it.
     private func connected(_ answering: @escaping ScriptedDaemon.Answering) throws -> ScriptedDaemon {
         let daemon = try ScriptedDaemon { head, reader in
             guard head.method == .copyItems else {
@@ -32,7 +32,7 @@ struct BegunCopyTests {
         return daemon
     }
 
-    @Test("nothing is sent before there is a connection")
+    @Test("without a connection nothing is sent")
     func unconnected() throws {
         let daemon = try ScriptedDaemon { _, reader in
             try reader.skipValue()
@@ -42,7 +42,7 @@ struct BegunCopyTests {
         #expect(daemon.connections == 0 && daemon.requested.isEmpty)
     }
 
-    @Test("what is answered at once is there")
+    @Test("a reply that arrives at once is available without waiting")
     func atOnce() throws {
         let daemon = try connected { _, reader in
             try reader.skipValue()
@@ -56,7 +56,7 @@ struct BegunCopyTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("what takes longer is waited for by whoever finishes, and others go on meanwhile")
+    @Test("finishing waits for a later reply, and other requests continue meanwhile")
     func later() throws {
         let isReleased = DispatchSemaphore(value: 0)
         let daemon = try connected { _, reader in
@@ -78,13 +78,13 @@ struct BegunCopyTests {
         isReleased.signal()
         done.wait()
         #expect(ended.withLock { $0 } == [1, 2, 3])
-        // The connection is as it was.
+        // The connection is still usable.
         isReleased.signal()
         #expect(octets(try daemon.keychain.copy(request)) == [1, 2, 3])
         #expect(daemon.connections == 1)
     }
 
-    @Test("a failure is thrown by who finishes")
+    @Test("finishing throws the request's failure")
     func failure() throws {
         let daemon = try connected { _, reader in
             try reader.skipValue()
@@ -95,7 +95,7 @@ struct BegunCopyTests {
         #expect(throws: KeychainError(.itemNotFound)) { _ = try begun.finish().count }
     }
 
-    @Test("one that is dropped ends at the daemon, and its place is free")
+    @Test("a dropped look-up is cancelled at the daemon, and its slot is free again")
     func dropped() async throws {
         let daemon = try connected { _, reader in
             try reader.skipValue()
@@ -112,11 +112,11 @@ struct BegunCopyTests {
             }
             #expect(daemon.requested.count { $0 == .cancel } == round)
         }
-        // The answers to those were dropped too.
+        // The replies to the dropped look-ups are discarded, too.
         try daemon.keychain.lock()
     }
 
-    @Test("one more than the connection has places for is not sent, and is once one of them is dropped")
+    @Test("a look-up beyond the connection's slots is not sent until one of the others is dropped")
     func noPlace() throws {
         let daemon = try connected { _, reader in
             try reader.skipValue()
@@ -132,7 +132,7 @@ struct BegunCopyTests {
         #expect(next != nil)
     }
 
-    @Test("a daemon that is gone is told by who finishes, or met again by the next call")
+    @Test("a daemon that exited is reported by finishing, or reconnected to by the next call")
     func gone() throws {
         let daemon = try connected { _, _ in throw WireError.closed }
         let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .milliseconds(100)))
@@ -144,7 +144,7 @@ struct BegunCopyTests {
         #expect(daemon.connections == 2)
     }
 
-    @Test("many threads at once get each its own")
+    @Test("many threads each get their own reply")
     func crowd() async throws {
         let daemon = try connected { _, reader in
             let request = try CopyItems(from: &reader)
@@ -163,7 +163,7 @@ struct BegunCopyTests {
                             returns: [.data, .attributes]
                         )
                         let request = CopyItems(query: query, prompt: PromptFields())
-                        // Some are answered in that time, and some are not.
+                        // Some replies arrive in that time, and some do not.
                         let begun = try? keychain.beginCopy(request, lookingFor: .microseconds(round))
                         guard let results = try? begun.map({ try $0.finish() }) ?? keychain.copy(request)
                         else {
@@ -179,7 +179,7 @@ struct BegunCopyTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("what is refused because nobody could look who asks is asked again on a new connection")
+    @Test("a look-up refused because the caller could not be identified is repeated on a new connection")
     func untold() throws {
         let isAway = Mutex(true)
         let daemon = try connected { _, reader in

@@ -13,7 +13,7 @@ struct CancellationTests {
 
     private func keychain() -> RemoteKeychain { RemoteKeychain(layout: home.layout, daemon: .none) }
 
-    /// Answers evaluations only once they are cancelled.
+    /// Answers evaluations only after they are cancelled.
     private static func patient(_ peer: ScriptedPeer) throws {
         try peer.welcome()
         var waiting: [UInt64: ScriptedRequest] = [:]
@@ -31,7 +31,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("from another thread ends the request it was given to, and no other")
+    @Test("a cancellation from another thread ends its own request and no other")
     func cancel() throws {
         let daemon = try ScriptedDaemon(home, script: Self.patient)
         let keychain = keychain()
@@ -58,7 +58,7 @@ struct CancellationTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("before the call keeps it from being sent")
+    @Test("a request cancelled before the call is not sent")
     func early() throws {
         let daemon = try ScriptedDaemon(home, script: Self.patient)
         let cancellation = Cancellation()
@@ -70,14 +70,14 @@ struct CancellationTests {
         #expect(daemon.connections == 0)
     }
 
-    @Test("after the end does nothing")
+    @Test("a cancellation after the end does nothing")
     func late() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
             let request = try peer.next()
             try peer.reply(to: request)
             let next = try peer.next()
-            // Had a cancellation been sent, it would have come first.
+            // A cancellation would have arrived before this request.
             guard next.head.method == .lock else { return }
             try peer.reply(to: next)
             _ = try peer.next()

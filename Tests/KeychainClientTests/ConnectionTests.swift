@@ -8,7 +8,7 @@ import SecretMemory
 import Synchronization
 import Testing
 
-@Suite("A connection to the daemon")
+@Suite("Connections to the daemon")
 struct ConnectionTests {
     private let home: TemporaryHome
 
@@ -16,7 +16,7 @@ struct ConnectionTests {
 
     private func keychain() -> RemoteKeychain { RemoteKeychain(layout: home.layout, daemon: .none) }
 
-    /// Answers every request of a kind that has a number with that number.
+    /// Answers every numbered request with its number.
     private static func countAnswerer(_ peer: ScriptedPeer) throws {
         try peer.welcome()
         while true {
@@ -37,14 +37,14 @@ struct ConnectionTests {
         return DeleteItems(query: query, prompt: PromptFields())
     }
 
-    @Test("says hello with the greeting's nonce before its first request")
+    @Test("a connection sends the greeting's nonce in its hello, before the first request")
     func hello() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
         #expect(try keychain().delete(Self.numbered(3)) == 3)
         #expect(daemon.connections == 1)
     }
 
-    @Test("serves call after call")
+    @Test("a connection serves several calls")
     func reuse() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
         let keychain = keychain()
@@ -52,7 +52,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("gives each thread its own reply, whatever order they come in")
+    @Test("each thread gets its own reply, whatever their order")
     func outOfOrder() throws {
         let threads = 8
         let daemon = try ScriptedDaemon(home) { peer in
@@ -66,7 +66,7 @@ struct ConnectionTests {
         }
         let keychain = keychain()
         let wrong = Mutex(0)
-        // Each round needs all threads: the daemon answers the last one first.
+        // Each round needs all threads: the daemon answers in reverse order.
         inThreads(threads) { thread in
             for round in 0..<50 {
                 let number = thread * 1000 + round
@@ -77,7 +77,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("lets more threads wait than the daemon serves at a time")
+    @Test("more threads can wait than the daemon serves at a time")
     func crowd() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
         let keychain = keychain()
@@ -89,7 +89,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("is made anew, unnoticed, when the daemon hung up between two calls")
+    @Test("a connection that the daemon closed between two calls is replaced without an error")
     func reconnection() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -97,7 +97,7 @@ struct ConnectionTests {
         }
         let keychain = keychain()
         #expect(try keychain.delete(Self.numbered(1)) == 1)
-        // The script has ended: its end is closed as soon as its thread gets there.
+        // The script has returned; its end closes once its thread gets there.
         while daemon.connections == 1 {
             do {
                 #expect(try keychain.delete(Self.numbered(2)) == 1)
@@ -109,7 +109,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "of which the daemon could not look whose it is gets a new one, for that request and for the others"
+        "a connection whose client the daemon could not identify is replaced, for this and all other requests"
     )
     func untold() throws {
         let away = Mutex(2)
@@ -130,10 +130,10 @@ struct ConnectionTests {
             }
         }
         let keychain = keychain()
-        // A new one's failure is told: the daemon has just looked.
+        // On a new connection the failure is reported: the daemon has just tried.
         let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.delete(Self.numbered(1)) }
         #expect(error?.cause == .brokerAway && daemon.connections == 1)
-        // Connected while it is away, and used once it is back.
+        // Connected while the broker is away, and replaced once it is back.
         try keychain.lock()
         #expect(daemon.connections == 2)
         #expect(try keychain.delete(Self.numbered(2)) == 1)
@@ -141,7 +141,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 3)
     }
 
-    @Test("that breaks ends the request under way, and the next call connects again")
+    @Test("a lost connection ends the current request, and the next call reconnects")
     func loss() throws {
         let first = Mutex(true)
         let daemon = try ScriptedDaemon(home) { peer in
@@ -164,7 +164,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 2)
     }
 
-    @Test("that breaks ends the requests of all threads")
+    @Test("a lost connection ends the requests of all threads")
     func lossForAll() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -183,7 +183,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("hands on the daemon's error with cause and remedy")
+    @Test("the daemon's error keeps its cause and remedy")
     func failure() throws {
         let sent = KeychainError(
             AuthenticationError(
@@ -205,7 +205,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "is refused when the greeting is not one",
+        "an invalid greeting is refused",
         arguments: [
             Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), [0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF],
             [0, 0, 0, 1, 0xF6], [0, 0, 0, 5, 0x84, 0x02, 0x00, 0x00, 0xF6], [0, 0, 0, 9, 0x85],
@@ -217,7 +217,7 @@ struct ConnectionTests {
         _ = daemon
     }
 
-    @Test("that the daemon refuses at once says why")
+    @Test("the daemon's immediate refusal is reported with its reason")
     func refusedAtOnce() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             let error = KeychainError(
@@ -231,7 +231,7 @@ struct ConnectionTests {
         _ = daemon
     }
 
-    @Test("does not survive a reply that is cut off, malformed, or to nobody's request", arguments: 0..<4)
+    @Test("a truncated, malformed or unrequested reply closes the connection", arguments: 0..<4)
     func badReply(kind: Int) throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -247,7 +247,7 @@ struct ConnectionTests {
         _ = daemon
     }
 
-    @Test("is refused where others may enter the socket's directory")
+    @Test("a socket directory that others may enter is refused")
     func openDirectory() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
         #expect(chmod(home.layout.runtimeDirectory, 0o755) == 0)
@@ -256,7 +256,7 @@ struct ConnectionTests {
         #expect(daemon.connections == 0)
     }
 
-    @Test("is refused where the socket's directory is a link to another")
+    @Test("a socket directory that is a symbolic link is refused")
     func linkedDirectory() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
         let link = home.path + "/link"
@@ -276,7 +276,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "is refused to another user's daemon",
+        "another user's daemon is refused",
         .enabled(if: geteuid() == 0 && ForeignListener.isPossible, "needs root, setpriv and perl")
     )
     func foreignDaemon() throws {
@@ -286,7 +286,7 @@ struct ConnectionTests {
         listener.stop()
     }
 
-    @Test("without a daemon and without one to start says so")
+    @Test("without a daemon, and without a program to start, the error says so")
     func nobody() throws {
         let error = #expect(throws: KeychainError(.notAvailable)) { try keychain().status() }
         #expect(error?.cause?.code == "daemonNotRunning")
@@ -294,7 +294,7 @@ struct ConnectionTests {
     }
 }
 
-/// Runs `body` in so many threads at a time, and waits for all of them.
+/// Runs `body` on `count` threads concurrently, and waits for all of them.
 func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let group = DispatchGroup()
     for index in 0..<count {

@@ -12,14 +12,14 @@ struct DaemonStartTests {
 
     init() throws { home = try TemporaryHome() }
 
-    @Test("fails clearly when there is no such program")
+    @Test("a missing program gives a clear error")
     func missing() {
         let keychain = RemoteKeychain(layout: home.layout, daemon: .program(home.path + "/no-such-program"))
         let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.status() }
         #expect(error?.cause == DriverCause(domain: "touchstone", code: "daemonMissing"))
     }
 
-    @Test("fails with the daemon's own words, made harmless")
+    @Test("the error has the daemon's own message, sanitised")
     func refusal() throws {
         let script = try home.script("printf 'error: no \\033[2Jmemory\\nhint: buy some\\n' >&2; exit 3")
         let keychain = RemoteKeychain(layout: home.layout, daemon: .program(script))
@@ -27,7 +27,7 @@ struct DaemonStartTests {
         #expect(error?.cause == DriverCause(domain: "touchstoned", code: "exit 3: no [2Jmemory"))
     }
 
-    @Test("fails when the program is killed, or ends well without a daemon")
+    @Test("a program that is killed, or exits successfully without a daemon, is an error")
     func noDaemon() throws {
         let killed = try home.script("kill -9 $$")
         let error = #expect(throws: KeychainError(.notAvailable)) {
@@ -41,14 +41,14 @@ struct DaemonStartTests {
         #expect(other?.cause?.code == "daemonDoesNotListen")
     }
 
-    @Test("hands over the places and a fixed path, and nothing else of ours")
+    @Test("the daemon's environment has the directories and a fixed PATH, and nothing else")
     func environment() throws {
         let script = try home.script("[ \"$1\" = --detach ] && env > \"$TOUCHSTONE_HOME/env\"; exit 1")
         let keychain = RemoteKeychain(layout: home.layout, daemon: .program(script))
         #expect(throws: KeychainError.self) { try keychain.status() }
         let lines = try String(contentsOfFile: home.path + "/env", encoding: .utf8).split(separator: "\n")
         let names = Set(lines.map { $0.prefix { $0 != "=" } })
-        // The shell adds three of its own.
+        // The shell adds variables of its own.
         #expect(
             names.subtracting(["PWD", "SHLVL", "_", "OLDPWD"]).isSubset(of: [
                 "TOUCHSTONE_HOME", "PATH", "HOME",
@@ -58,7 +58,7 @@ struct DaemonStartTests {
         #expect(lines.contains { $0 == "TOUCHSTONE_HOME=\(home.path)" })
     }
 
-    @Test("leads to a connection once it listens, for all threads that wait")
+    @Test("all waiting threads connect once the daemon listens")
     func start() throws {
         let script = try home.script(
             """
@@ -69,7 +69,7 @@ struct DaemonStartTests {
         let daemon = Mutex<ScriptedDaemon?>(nil)
         let home = home
         Thread.detachNewThread {
-            // An external condition: the program that the client starts.
+            // Polled: the condition is outside this process.
             while !FileManager.default.fileExists(atPath: home.path + "/starts") {
                 Thread.sleep(forTimeInterval: 0.001)
             }
@@ -94,7 +94,7 @@ struct DaemonStartTests {
         #expect(daemon.withLock { $0?.connections } == 1)
     }
 
-    @Test("is what a client does too whose connection the former daemon closed without a word")
+    @Test("a client whose connection the former daemon closed silently starts a new daemon")
     func formerDaemon() throws {
         let former = try ScriptedDaemon(home) { _ in }
         let script = try home.script("echo start >> \"$TOUCHSTONE_HOME/starts\"")
@@ -105,7 +105,7 @@ struct DaemonStartTests {
         #expect(former.connections == 2)
     }
 
-    @Test("is not the answer to a daemon that breaks off in the middle of its greeting")
+    @Test("a daemon that stops in the middle of its greeting is not replaced by a new one")
     func brokenGreeting() throws {
         let daemon = try ScriptedDaemon(home) { $0.send(octets: [0, 0, 1]) }
         let keychain = RemoteKeychain(layout: home.layout, daemon: .program(home.path + "/no-such-program"))
@@ -114,7 +114,7 @@ struct DaemonStartTests {
         _ = daemon
     }
 
-    @Test("describes every layout that the environment can describe")
+    @Test("the environment for the daemon describes every possible layout")
     func variables() throws {
         let environments: [[String: String]] = [
             ["TOUCHSTONE_HOME": "/t"],

@@ -4,7 +4,7 @@ import Glibc
 import KeychainModel
 import ScriptedDaemon
 
-/// Another user's process that listens on our socket: the kernel notes who called listen(2).
+/// Another user's process that listens on our socket; the kernel records who called listen(2).
 struct ForeignListener {
     private static let setpriv = "/usr/bin/setpriv"
     private static let perl = "/usr/bin/perl"
@@ -13,7 +13,7 @@ struct ForeignListener {
 
     private let processID: pid_t
 
-    /// Returns once the other user listens.
+    /// Waits until the other user's process listens.
     init(_ home: TemporaryHome, uid: UInt32) throws {
         let socket = try ScriptedDaemon.bind(home.layout.socket)
         defer { close(socket) }

@@ -6,7 +6,7 @@ import SecretMemory
 import Synchronization
 import Testing
 
-@Suite("Items over the wire")
+@Suite("Requests for items")
 struct ItemCallTests {
     private let home: TemporaryHome
 
@@ -31,7 +31,7 @@ struct ItemCallTests {
         return found
     }
 
-    @Test("arrive page by page, in order, each secret in its own memory")
+    @Test("items arrive page by page, in order, each secret in its own memory")
     func pages() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -48,7 +48,7 @@ struct ItemCallTests {
         let results = try keychain().copy(copyAll([.data, .attributes]))
         #expect(results.count == 3)
         #expect(found(results) == ["a=[1]", "b=[2, 2]", "c=[]"])
-        // Taking them out does not use them up.
+        // Reading the results does not consume them.
         #expect(found(results).count == 3)
         let first = results.first()
         let secret = try first?.copyData()
@@ -57,7 +57,7 @@ struct ItemCallTests {
         _ = daemon
     }
 
-    @Test("without secrets may be more than locked memory could hold")
+    @Test("a list without secrets may be larger than locked memory")
     func longList() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -77,7 +77,7 @@ struct ItemCallTests {
         _ = daemon
     }
 
-    @Test("with more secrets than locked memory holds are given up, and the connection goes on")
+    @Test("secrets beyond locked memory fail, and the connection stays usable")
     func tooMuch() throws {
         let cancelled = Mutex<[UInt64]>([])
         let daemon = try ScriptedDaemon(home) { peer in
@@ -118,7 +118,7 @@ struct ItemCallTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("of a secret that is added reach the daemon byte by byte")
+    @Test("an added secret reaches the daemon byte for byte")
     func add() throws {
         let arrived = Mutex<[UInt8]>([])
         let daemon = try ScriptedDaemon(home) { peer in
@@ -143,7 +143,7 @@ struct ItemCallTests {
         _ = daemon
     }
 
-    @Test("that the daemon would close the connection for are refused before", arguments: 0..<6)
+    @Test("requests beyond the daemon's limits are refused before they are sent", arguments: 0..<6)
     func limits(kind: Int) throws {
         let daemon = try ScriptedDaemon(home) { try $0.welcome() }
         let keychain = keychain()
@@ -178,7 +178,7 @@ struct ItemCallTests {
         #expect(daemon.connections == 0)
     }
 
-    @Test("with a secret that is too long are refused before")
+    @Test("a secret that is too long is refused before it is sent")
     func longSecret() throws {
         let item = AddItem(
             itemClass: .genericPassword,

@@ -5,7 +5,7 @@ import SecretMemory
 import Synchronization
 import Testing
 
-@Suite("Private keys over the wire")
+@Suite("Requests for private keys")
 struct KeyCallTests {
     private let home: TemporaryHome
     private static let digest = [UInt8](repeating: 7, count: 32)
@@ -20,7 +20,7 @@ struct KeyCallTests {
 
     private func keychain() -> RemoteKeychain { RemoteKeychain(layout: home.layout, daemon: .none) }
 
-    @Test("a key is made, read and used, each request as it was meant")
+    @Test("requests to make, read and use a key arrive complete")
     func calls() throws {
         let seen = Mutex<[KeyUse]>([])
         let daemon = try ScriptedDaemon(home) { peer in
@@ -55,7 +55,7 @@ struct KeyCallTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("what the daemon refuses comes with its cause")
+    @Test("the daemon's refusal has its cause")
     func refusal() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -69,7 +69,7 @@ struct KeyCallTests {
         _ = daemon
     }
 
-    @Test("a result that is longer than a signature is not taken")
+    @Test("a result longer than a signature is refused")
     func longResult() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
@@ -83,7 +83,7 @@ struct KeyCallTests {
         _ = daemon
     }
 
-    @Test("what can be no key, no digest and no public key is refused before")
+    @Test("an invalid key, digest or public key is refused before it is sent")
     func limits() throws {
         let daemon = try ScriptedDaemon(home) { try $0.welcome() }
         let keychain = keychain()

@@ -5,11 +5,11 @@ import Testing
 
 @testable import KeychainClient
 
-@Suite("Room for large secrets")
+@Suite("Locked memory for large secrets")
 struct LockedRoomTests {
     private static let large = 900_000
 
-    @Test("is waited for in the order of the requests, and all get theirs")
+    @Test("requests wait for locked memory in order, and all get it")
     func order() throws {
         let room = LockedRoom(allowed: { 4 * Self.large })
         let held = Mutex<LockedRoom.Reservation?>(try room.reserve(4 * Self.large))
@@ -31,13 +31,13 @@ struct LockedRoomTests {
         held.withLock { $0 = nil }
         done.wait()
         #expect(most.withLock { $0 } <= 4 * Self.large)
-        // A thread may let go of its room only after it said that it is done.
+        // A thread may release its reservation only after it signalled the end.
         let deadline = ContinuousClock.now + .seconds(60)
         while room.used != 0, .now < deadline { usleep(1000) }
         #expect(room.used == 0)
     }
 
-    @Test("that others hold is errSecAllocate after a while, and the next one gets it")
+    @Test("waiting for locked memory ends with errSecAllocate, and the next request gets it once it is free")
     func patience() throws {
         let room = LockedRoom(allowed: { 1 << 20 })
         var held: LockedRoom.Reservation? = try room.reserve(1 << 20)
@@ -55,12 +55,12 @@ struct LockedRoomTests {
         #expect(room.used == 0)
     }
 
-    @Test("is granted to one request alone, where it needs more than there is")
+    @Test("a request larger than the limit is granted if it is the only one")
     func alone() throws {
         let room = LockedRoom(allowed: { 0 })
         let one = try room.reserve(Self.large, patience: .zero)
         #expect(throws: KeychainError(.allocate)) { try room.reserve(Self.large, patience: .zero) }
-        // What is small has a place of its own.
+        // Small secrets use separate memory.
         _ = try room.reserve(100, patience: .zero)
         withExtendedLifetime(one) {}
     }

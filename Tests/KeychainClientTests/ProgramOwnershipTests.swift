@@ -2,9 +2,9 @@ import Testing
 
 @testable import KeychainClient
 
-@Suite("Who can put another daemon in the place of one")
+@Suite("Who could replace the daemon's program")
 struct ProgramOwnershipTests {
-    @Test("a private group is one with the user's number and without further members")
+    @Test("a private group has the user's number and no other members")
     func privateGroup() {
         let groups = """
             root:x:0:

@@ -6,13 +6,13 @@ import Testing
 
 @testable import KeychainClient
 
-@Suite("The system's daemon, as a client finds it")
+@Suite("Clients in system mode")
 struct SystemModeTests {
     private let home: TemporaryHome
     private let mode: SystemMode
     private let uid = geteuid()
 
-    /// A machine's places in a home: the socket's directory is there, the socket is not.
+    /// The machine's directories, in a temporary home: the socket's directory exists, the socket does not.
     init() throws {
         home = try TemporaryHome()
         for directory in ["/system", "/system/\(geteuid())"] {
@@ -32,7 +32,7 @@ struct SystemModeTests {
         )
     }
 
-    /// A daemon of the system that answers everything with success.
+    /// A system daemon that answers everything with success.
     private func daemon(
         _ script: @escaping ScriptedDaemon.Script = { peer in
             try peer.welcome()
@@ -44,7 +44,7 @@ struct SystemModeTests {
         return daemon
     }
 
-    /// A keychain whose own daemon is a script that leaves a mark; what the environment of the tests says does not count.
+    /// A keychain whose per-user daemon is a script that leaves a marker file; the tests' environment is ignored.
     private func keychain() throws -> RemoteKeychain {
         let script = try home.script("echo start >> \"$TOUCHSTONE_HOME/starts\"")
         return RemoteKeychain(layout: home.layout, daemon: .program(script), system: mode)
@@ -58,7 +58,7 @@ struct SystemModeTests {
         try "".write(toFile: mode.onlyFile, atomically: true, encoding: .utf8)
     }
 
-    @Test("has the paths of the machine")
+    @Test("system mode has the machine's paths")
     func paths() {
         let machine = SystemMode()
         #expect(machine.layout == .ofSystem(uid: uid))
@@ -68,7 +68,7 @@ struct SystemModeTests {
     }
 
     @Test(
-        "is the one that counts where it has a socket, unless a variable names another; with system-only always",
+        "system mode applies if its socket exists and no variable overrides it, and always with system-only",
         arguments: [false, true],
         [false, true]
     )
@@ -79,13 +79,13 @@ struct SystemModeTests {
         for name in ["TOUCHSTONE_HOME", "TOUCHSTONE_DAEMON"] {
             #expect(mode.isInForce { $0 == name ? "/t" : nil } == isOnly)
         }
-        // What else an environment may say changes nothing.
+        // Other variables change nothing.
         for name in ["XDG_RUNTIME_DIR", "HOME", "XDG_DATA_HOME"] {
             #expect(mode.isInForce { $0 == name ? "/t" : nil } == (hasSocket || isOnly))
         }
     }
 
-    @Test("serves, and none is started")
+    @Test("the system daemon serves clients, and no other daemon is started")
     func serves() throws {
         let daemon = try daemon()
         let keychain = try keychain()
@@ -95,7 +95,7 @@ struct SystemModeTests {
         #expect(!wasDaemonStarted)
     }
 
-    @Test("is not started by a client where it does not listen; the error names the unit that says why")
+    @Test("a client does not start a silent system daemon; the error names its unit")
     func notListening() throws {
         try makeStaleSocket()
         let error = try #require(throws: KeychainError.self) { try keychain().lock() }
@@ -105,7 +105,7 @@ struct SystemModeTests {
     }
 
     @Test(
-        "is tried once more where it hangs up before its greeting, and then told as one that does not answer"
+        "a system daemon that hangs up before its greeting is tried once more, then reported as silent"
     )
     func hangsUp() throws {
         let daemon = try daemon { _ in }
@@ -116,7 +116,7 @@ struct SystemModeTests {
     }
 
     @Test(
-        "is the only one with system-only: without a socket there is an error, and nobody's own daemon is started"
+        "with system-only a missing socket is an error, and no per-user daemon is started"
     )
     func onlyWithoutSocket() throws {
         try forbidOthers()
@@ -125,25 +125,25 @@ struct SystemModeTests {
             #expect(error.status == .notAvailable)
             #expect(error.cause == DriverCause(.systemSocketMissing, detail: "touchstoned@\(uid).socket"))
             #expect(!wasDaemonStarted)
-            // Once more without any directory.
+            // The second time without the directories.
             rmdir(mode.layout.runtimeDirectory)
             rmdir(mode.directory)
         }
     }
 
-    @Test("is left alone without its socket: the user's own daemon is started as ever")
+    @Test("without a system socket and system-only the user's own daemon is started")
     func perUser() throws {
         #expect(throws: KeychainError(.notAvailable)) { try keychain().lock() }
         #expect(wasDaemonStarted)
     }
 
-    /// What makes a directory one that others could have put a socket in.
+    /// Why others than root could have put a socket in the directory.
     enum Fault: CaseIterable, Sendable {
         case group, world, sticky, foreign, link, file
     }
 
     @Test(
-        "is not believed in a directory that others than root could have written to",
+        "a socket in a directory that others than root can write to is refused",
         arguments: Fault.allCases,
         [false, true]
     )
@@ -160,7 +160,7 @@ struct SystemModeTests {
             rename(path, path + ".real")
             symlink(path + ".real", path)
         case .file:
-            // The socket's name is not to be found below it, and it counts all the same.
+            // The socket cannot be found below it, so system-only makes system mode apply.
             try forbidOthers()
             rename(path, path + ".real")
             try "".write(toFile: path, atomically: true, encoding: .utf8)
@@ -173,7 +173,7 @@ struct SystemModeTests {
         chmod(path, 0o755)
     }
 
-    @Test("is believed where root or its account listens, and nobody else")
+    @Test("only root and the daemon's account are trusted as listeners")
     func peers() throws {
         func accountIs(_ line: String) throws {
             try line.write(toFile: mode.users, atomically: true, encoding: .utf8)
@@ -194,7 +194,7 @@ struct SystemModeTests {
     }
 
     @Test(
-        "is refused where another user listens on its socket, the client's own user included",
+        "a socket on which another user listens is refused, even the client's own user",
         .enabled(if: geteuid() == 0 && ForeignListener.isPossible, "needs root, setpriv and perl")
     )
     func foreignListener() throws {
@@ -206,7 +206,7 @@ struct SystemModeTests {
         #expect(!wasDaemonStarted)
     }
 
-    @Test("takes over from the user's own daemon in a process that runs on, once it is turned on")
+    @Test("a running process changes to the system daemon once system mode is turned on")
     func turnedOn() throws {
         let script: ScriptedDaemon.Script = { peer in
             try peer.welcome()
@@ -218,7 +218,7 @@ struct SystemModeTests {
         #expect(own.connections == 1)
         own.stop()
         let ofSystem = try daemon(script)
-        // The connection that hung up may be met once more.
+        // The closed connection may fail one call.
         try? keychain.lock()
         try keychain.lock()
         #expect(ofSystem.connections == 1)

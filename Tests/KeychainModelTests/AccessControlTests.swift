@@ -34,7 +34,7 @@ struct AccessControlTests {
     }
 
     @Test(
-        "flags turn into the factors that a person must show",
+        "flags map to the factors that the user must show",
         arguments: [
             ([], nil), ([.applicationPassword], nil), ([.userPresence], .biometryOrPasscode),
             ([.biometryAny], .biometry), ([.biometryCurrentSet], .biometry), ([.devicePasscode], .passcode),
@@ -50,7 +50,7 @@ struct AccessControlTests {
     }
 
     @Test(
-        "what only a companion could meet is refused",
+        "a requirement that only a companion could meet is refused",
         arguments: [
             [.companion], [.companion, .and, .biometryAny],
         ] as [AccessControlFlags]
@@ -61,7 +61,7 @@ struct AccessControlTests {
         #expect(decision == .denied(AuthenticationError(.companionNotAvailable)))
     }
 
-    @Test("a finger shown for user presence does not open an item that demands biometry")
+    @Test("biometry shown for user presence does not satisfy a biometry requirement")
     func weakerProof() throws {
         let presence = try control([.userPresence])
         let strict = try control([.biometryCurrentSet])
@@ -70,7 +70,7 @@ struct AccessControlTests {
         #expect(strict.decide(given: given, operation: .useItem) == .needs(.biometry))
     }
 
-    @Test("a finger shown for any biometry does not open an item of the current set")
+    @Test("biometry shown for any fingers does not satisfy the current-set requirement")
     func anyIsWeakerThanCurrentSet() throws {
         let any = try control([.biometryAny])
         let strict = try control([.biometryCurrentSet])
@@ -80,7 +80,7 @@ struct AccessControlTests {
         #expect(any.decide(given: strong, operation: .useItem) == .granted)
     }
 
-    @Test("a proof for one operation is worth nothing for another; a policy's is good for all")
+    @Test("a proof counts for its own operation only; a policy's counts for all")
     func operations() throws {
         let strict = try control([.biometryAny])
         let forUse = [proof([.biometryAny, .userPresence], operation: .useItem)]
@@ -90,7 +90,7 @@ struct AccessControlTests {
         #expect(strict.decide(given: policy, operation: .useKeySign) == .granted)
     }
 
-    @Test("two halves of a demand for both do not add up")
+    @Test("two proofs of one factor each do not satisfy a requirement for both")
     func bothMeansOneEvaluation() throws {
         let both = try control([.biometryAny, .and, .devicePasscode])
         let halves = [proof(both.satisfied(by: [.biometry])), proof(both.satisfied(by: [.passcode]))]
@@ -99,7 +99,7 @@ struct AccessControlTests {
         #expect(both.decide(given: whole, operation: .useItem) == .granted)
     }
 
-    @Test("the encoded form comes back the same, and nothing else is accepted")
+    @Test("the encoding round-trips, and nothing else is accepted")
     func encoding() throws {
         let original = try AccessControl(
             accessibility: .whenPasscodeSetThisDeviceOnly,

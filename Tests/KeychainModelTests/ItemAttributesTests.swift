@@ -1,9 +1,9 @@
 import KeychainModel
 import Testing
 
-@Suite("Attributes")
+@Suite("Item attributes")
 struct ItemAttributesTests {
-    @Test("stand in the names' order, shorter ones first, however they came")
+    @Test("attributes are sorted by name, shorter names first")
     func order() {
         var attributes: ItemAttributes = [.service: .string("mail"), .account: .string("ada")]
         attributes[AttributeKey(rawValue: "class")] = .string("genp")
@@ -17,7 +17,7 @@ struct ItemAttributesTests {
         #expect(attributes == others)
     }
 
-    @Test("have one value each, which can be replaced and removed")
+    @Test("an attribute has one value, which can be replaced and removed")
     func values() {
         var attributes: ItemAttributes = [.account: .string("ada"), .account: .string("bob")]
         #expect(attributes.count == 1)
@@ -33,7 +33,7 @@ struct ItemAttributesTests {
         #expect(attributes.isEmpty)
     }
 
-    @Test("are merged by name, and filtered")
+    @Test("attributes are merged by name, and filtered")
     func merging() {
         let first: ItemAttributes = [.account: .string("ada"), .label: .string("old")]
         let second: ItemAttributes = [.label: .string("new"), .port: .integer(1)]

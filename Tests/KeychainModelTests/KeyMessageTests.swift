@@ -17,7 +17,7 @@ struct KeyMessageTests {
         }
     }
 
-    @Test("requests to make and to read a key come back the same")
+    @Test("requests to make and to read a key round-trip")
     func makeAndRead() throws {
         let control = try AccessControl(
             accessibility: .whenUnlocked,
@@ -36,7 +36,7 @@ struct KeyMessageTests {
         #expect(read.prompt == prompt)
     }
 
-    @Test("each use comes back the same, for each length of a digest")
+    @Test("each use round-trips, for each length of a digest")
     func uses() throws {
         let digests = [20, 32, 48, 64].map { KeyUse.sign(digest: [UInt8](repeating: 1, count: $0)) }
         for use in digests + [.agree(publicKey: point), .decrypt(publicKey: point)] {
@@ -48,7 +48,7 @@ struct KeyMessageTests {
     }
 
     @Test(
-        "a digest or a public key that is none is refused",
+        "an invalid digest or public key is refused",
         arguments: [
             .sign(digest: []), .sign(digest: [UInt8](repeating: 0, count: 31)),
             .sign(digest: [UInt8](repeating: 0, count: 65)), .agree(publicKey: []),
@@ -64,7 +64,7 @@ struct KeyMessageTests {
         }
     }
 
-    @Test("an operation that is no use of a key is refused", arguments: [0, 1, 2, 6, UInt64.max])
+    @Test("an operation that is not a use of a key is refused", arguments: [0, 1, 2, 6, UInt64.max])
     func otherOperation(number: UInt64) throws {
         var writer = WireWriter(SecretBuffer())
         writer.writeArrayHead(count: 5)
@@ -81,7 +81,7 @@ struct KeyMessageTests {
         }
     }
 
-    @Test("a representation that is longer than any is damaged")
+    @Test("an overlong representation is damaged")
     func longRepresentation() throws {
         let longest = [UInt8](repeating: 1, count: EnclaveKey.longestRepresentation)
         #expect(try roundTrip(ReadKey(representation: longest, prompt: prompt)).representation == longest)
@@ -91,7 +91,7 @@ struct KeyMessageTests {
         #expect(error?.cause == .damaged)
     }
 
-    @Test("replies come back the same, and those that no daemon sends are refused")
+    @Test("replies round-trip, and those that no daemon sends are refused")
     func replies() throws {
         let key = EnclaveKey(
             representation: [1, 2],

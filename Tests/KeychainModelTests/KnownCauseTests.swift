@@ -1,10 +1,10 @@
 import KeychainModel
 import Testing
 
-@Suite("A known cause")
+@Suite("Known causes")
 struct KnownCauseTests {
     @Test(
-        "is found again by what is sent and logged of it, with and without a detail",
+        "a known cause is recognised from its sent and its logged form, with and without a detail",
         arguments: KnownCause.allCases
     )
     func reading(cause: KnownCause) {
@@ -19,7 +19,7 @@ struct KnownCauseTests {
         #expect(detailed.detail == "a: b")
     }
 
-    @Test("is no other one that begins alike, and what nobody knows survives")
+    @Test("a cause with the same beginning is not confused with it, and an unknown one is kept")
     func others() {
         for (domain, code) in [
             ("sqlite", "13"), ("keybag", "lockedout"), ("keybag", ""), ("", "locked"), ("tpm", "another"),
@@ -32,7 +32,7 @@ struct KnownCauseTests {
         }
     }
 
-    @Test("of the prompt is named as the prompt's errors are")
+    @Test("the prompt's causes have the names of the prompt's errors")
     func prompts() {
         for code in [PromptError.Code.prompterMissing, .inBackground, .prompterFailed, .noAgent] {
             #expect(DriverCause(domain: "prompt", code: code.rawValue).known != nil)

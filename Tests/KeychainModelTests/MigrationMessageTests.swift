@@ -30,7 +30,7 @@ struct MigrationMessageTests {
         return report
     }
 
-    @Test("parts come back the same, and the report at their end")
+    @Test("parts and the final report round-trip")
     func parts() throws {
         let part = ExportPart(total: 1 << 30, octets: [1, 2, 3])
         #expect(try roundTrip(part) == part)
@@ -41,7 +41,7 @@ struct MigrationMessageTests {
         #expect(try roundTrip(sent) == sent)
     }
 
-    @Test("parts that are too large, or too far on, are refused")
+    @Test("parts that are too large, or at too high an offset, are refused")
     func limits() throws {
         let more = [UInt8](repeating: 7, count: MigrationLimits.partOctets + 1)
         #expect(throws: KeychainError(.dataTooLarge)) { try roundTrip(ImportPart(offset: 0, octets: more)) }
@@ -52,7 +52,7 @@ struct MigrationMessageTests {
         }
     }
 
-    @Test("a report fits into a frame, however much was left out under however long names")
+    @Test("a report fits into a frame, whatever the number and names of skipped items")
     func largestReport() throws {
         var report = ExportReport()
         let long = String(repeating: "ä", count: 1000)

@@ -2,9 +2,9 @@ import Glibc
 import KeychainModel
 import Testing
 
-@Suite("Whose keychain it is")
+@Suite("The owner of a keychain")
 struct OwnerTests {
-    @Test("the owner of this process has the number and the name that id(1) tells")
+    @Test("this process's owner has the number and name that id(1) prints")
     func own() throws {
         let owner = Owner.ofThisProcess()
         #expect(owner.uid == geteuid())

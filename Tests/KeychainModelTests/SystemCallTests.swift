@@ -2,9 +2,9 @@ import Glibc
 import KeychainModel
 import Testing
 
-@Suite("A call of the system")
+@Suite("Interrupted system calls")
 struct SystemCallTests {
-    @Test("is made again for as long as a signal interrupts it, and its other failures are told")
+    @Test("a call is repeated while a signal interrupts it, and other failures are returned")
     func again() {
         var results: [(CInt, CInt)] = [
             (-1, EINTR), (-1, EINTR), (7, 0), (-1, EINTR), (-1, EBADF), (0, EINTR),
@@ -18,7 +18,7 @@ struct SystemCallTests {
         #expect(results.count == 3)
         #expect(SystemCall.uninterrupted(call) == -1)
         #expect(errno == EBADF)
-        // A number that an earlier call left behind is not this call's.
+        // The errno of an earlier call is not this call's.
         #expect(SystemCall.uninterrupted(call) == 0)
         #expect(results.isEmpty)
     }

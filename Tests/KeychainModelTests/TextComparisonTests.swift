@@ -1,13 +1,13 @@
 import KeychainModel
 import Testing
 
-@Suite("Text is compared by its bytes")
+@Suite("Text is compared byte by byte")
 struct TextComparisonTests {
-    // One letter, spelled in one scalar and in two: equal as Swift's text.
+    // The same letter as one scalar and as two, which Swift considers equal.
     private let composed = "caf\u{E9}"
     private let decomposed = "cafe\u{301}"
 
-    @Test("two spellings of one letter are two access groups, and each is itself")
+    @Test("two encodings of the same letter are different access groups")
     func groups() throws {
         try #require(composed == decomposed)
         #expect(AccessGroup(composed) != AccessGroup(decomposed))
@@ -16,7 +16,7 @@ struct TextComparisonTests {
         #expect(groups.count == 2)
     }
 
-    @Test("and two values of an attribute, as in the store's digests")
+    @Test("two encodings of the same letter are different attribute values, as in the store's digests")
     func values() {
         #expect(AttributeValue.string(composed) != .string(decomposed))
         #expect(AttributeValue.string(composed) == .string(composed))

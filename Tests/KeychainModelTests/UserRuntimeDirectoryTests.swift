@@ -20,7 +20,7 @@ struct UserRuntimeDirectoryTests {
     }
 
     @Test(
-        "counts where XDG_RUNTIME_DIR is not set, empty or relative",
+        "it is used if XDG_RUNTIME_DIR is unset, empty or relative",
         arguments: [nil, "", "run/user/1"] as [String?]
     )
     func counts(variable: String?) {
@@ -30,7 +30,7 @@ struct UserRuntimeDirectoryTests {
         )
     }
 
-    @Test("does not count beside XDG_RUNTIME_DIR or TOUCHSTONE_HOME")
+    @Test("it is not used if XDG_RUNTIME_DIR or TOUCHSTONE_HOME is set")
     func others() {
         mkdir(path, 0o700)
         #expect(layout(["HOME": "/h", "XDG_RUNTIME_DIR": "/r"])?.runtimeDirectory == "/r/touchstone")
@@ -38,7 +38,7 @@ struct UserRuntimeDirectoryTests {
     }
 
     @Test(
-        "does not count where it is missing, a file, a link or open to others; then the socket is beside the store"
+        "it is not used if missing, a file, a link or open to others; the socket is then beside the store"
     )
     func faults() throws {
         let beside = "/h/.local/share/touchstone/run"
@@ -65,7 +65,7 @@ struct UserRuntimeDirectoryTests {
     }
 
     @Test(
-        "does not count when it is another user's",
+        "it is not used if it is another user's",
         .enabled(if: geteuid() == 0, "needs root to give it away")
     )
     func foreign() {
@@ -77,7 +77,7 @@ struct UserRuntimeDirectoryTests {
         #expect(layout(["HOME": "/h"])?.runtimeDirectory == "/h/.local/share/touchstone/run")
     }
 
-    @Test("XDG_RUNTIME_DIR is refused when it is another user's, and not when it is one's own or root's")
+    @Test("XDG_RUNTIME_DIR is refused if it is another user's, and accepted if it is root's")
     func refused() throws {
         let own = try #require(layout(["HOME": "/h", "XDG_RUNTIME_DIR": directory.path]))
         #expect(own.runtimeFault() == nil)
@@ -93,12 +93,12 @@ struct UserRuntimeDirectoryTests {
         }
         let shared = try #require(layout(["HOME": "/h", "XDG_RUNTIME_DIR": "/tmp"]))
         #expect(shared.runtimeFault() == nil)
-        // Beside the store, the store's own checks count.
+        // Beside the store only the store's own checks apply.
         let fallback = try #require(layout(["HOME": directory.path]))
         #expect(fallback.runtimeFault() == nil)
     }
 
-    @Test("XDG_RUNTIME_DIR is refused when it is not there and cannot be made")
+    @Test("XDG_RUNTIME_DIR is refused if it is missing and cannot be created")
     func missing() throws {
         let there = try #require(layout(["HOME": "/h", "XDG_RUNTIME_DIR": directory.path + "/new"]))
         #expect(there.runtimeFault() == nil)

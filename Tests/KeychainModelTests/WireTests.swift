@@ -27,7 +27,7 @@ struct WireTests {
         authenticationUI: .skip
     )
 
-    /// Sends a body through a whole message and reads it back.
+    /// Encodes a body in a complete message, and decodes it again.
     private func roundTrip<Body: WireBody & ~Copyable>(_ body: borrowing Body) throws -> Body {
         let message = try RequestHead(id: 9, method: .status).message(body)
         return try message.withOctets { octets in
@@ -39,13 +39,13 @@ struct WireTests {
         }
     }
 
-    @Test("prompt fields come back the same")
+    @Test("prompt fields round-trip")
     func promptFields() throws {
         #expect(try roundTrip(prompt) == prompt)
         #expect(try roundTrip(PromptFields()) == PromptFields())
     }
 
-    @Test("changes survive, and what is none or too many is refused")
+    @Test("changes round-trip, and empty or too many changes are refused")
     func changes() throws {
         let some = KeychainChange.Kind.allCases.map { KeychainChange($0, time: 1_700_000_000_000_000) }
         for reply in [
@@ -59,11 +59,11 @@ struct WireTests {
     }
 
     @Test(
-        "attributes that are read past are those that can be read",
+        "skipped attributes are validated like those that are read",
         arguments: [
             [0xA0], [0xA1, 0x61, 0x61, 0x01], [0xA1, 0x61, 0x61, 0x81, 0x20], [0xA1, 0x61, 0x61, 0xF5],
             [0xA1, 0x61, 0x61, 0x42, 0, 1], [0xA1, 0x61, 0x61, 0x62, 0xC3, 0xA9],
-            // Not a name, not a value, two numbers, a map, a number as name, twice the same.
+            // Not a name, not a value, two numbers, a map, a number as a name, the same name twice.
             [0xA1, 0x62, 0xC3, 0xA9, 0x01], [0xA1, 0x61, 0x61, 0xF6], [0xA1, 0x61, 0x61, 0x82, 0x01, 0x01],
             [0xA1, 0x61, 0x61, 0xA0], [0xA1, 0x01, 0x01], [0xA2, 0x61, 0x61, 0x01, 0x61, 0x61, 0x01],
             [0xA1, 0x61, 0x61, 0x61, 0xFF], [0xA1, 0x78, 33] + [UInt8](repeating: 0x61, count: 33) + [0x01],
@@ -77,7 +77,7 @@ struct WireTests {
         if let skipped { #expect(skipped == octets.indices) }
     }
 
-    @Test("a look-up comes back the same")
+    @Test("a look-up round-trips")
     func copyItems() throws {
         let copy = try roundTrip(CopyItems(query: query, context: 3, prompt: prompt))
         #expect(copy.query == query)
@@ -88,7 +88,7 @@ struct WireTests {
         #expect(try roundTrip(DeleteItems(query: byReference, prompt: prompt)).query == byReference)
     }
 
-    @Test("a new item comes back the same, secret and all", arguments: [nil, [], [1, 2, 3]] as [[UInt8]?])
+    @Test("a new item round-trips with its secret", arguments: [nil, [], [1, 2, 3]] as [[UInt8]?])
     func addItem(secret: [UInt8]?) throws {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: [.biometryAny])
         var data: SecretBytes?
@@ -115,7 +115,7 @@ struct WireTests {
     }
 
     @Test(
-        "every error keeps its status, its authentication code, its cause and its remedy",
+        "every error keeps its status, authentication code, cause and remedy",
         arguments: [
             KeychainError(.itemNotFound, cause: .invalidated),
             KeychainError(AuthenticationError(.biometryLockout, remedy: .usePasscode)),
@@ -137,7 +137,7 @@ struct WireTests {
         #expect(back.remedy == error.remedy)
     }
 
-    @Test("an unknown version and an unknown method are told apart from garbage")
+    @Test("an unknown version and an unknown method are distinguished from garbage")
     func heads() throws {
         func head(_ octets: [UInt8]) throws -> RequestHead {
             try CBORReader.read(octets.span) { reader in
@@ -175,7 +175,7 @@ struct FrameTests {
         }
     }
 
-    @Test("a frame that comes byte by byte is one frame, and two at once are two")
+    @Test("a frame in single bytes is one frame, and two frames at once are two")
     func pieces() throws {
         let pair = Pair()
         var receiver = FrameReceiver()
@@ -202,7 +202,7 @@ struct FrameTests {
     }
 
     @Test(
-        "a length of 0 or above 1 MiB is refused before room is made for it",
+        "a length of 0 or above 1 MiB is refused before memory is reserved",
         arguments: [
             [0, 0, 0, 0], [0, 0x10, 0, 1], [0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0xFF],
         ] as [[UInt8]]
@@ -220,11 +220,11 @@ struct FrameTests {
         }
     }
 
-    @Test("what was sent arrives, at the largest size too", arguments: [1, 5_000, Frame.longest - 5])
+    @Test("a frame arrives as sent, up to the largest size", arguments: [1, 5_000, Frame.longest - 5])
     func largest(count: Int) throws {
         let pair = Pair()
         let (far, near) = (pair.far, pair.near)
-        // Both ends block, so they need a thread each.
+        // Both ends block, so each needs its own thread.
         let sender = Thread {
             var writer = WireWriter(SecretBuffer())
             writer.write(bytes: [UInt8](repeating: 0x5A, count: count))
@@ -244,7 +244,7 @@ struct FrameTests {
         #expect(octets == count)
     }
 
-    @Test("the peer's end is told, in the middle of a frame too")
+    @Test("the peer's end is reported, also within a frame")
     func closed() throws {
         let pair = Pair()
         var receiver = FrameReceiver()
@@ -269,7 +269,7 @@ struct LayoutTests {
         #expect(layout?.configurationFile == "/t/touchstoned.conf")
     }
 
-    @Test("the XDG directories count, relative ones do not, and nothing lies in /tmp")
+    @Test("absolute XDG directories are used, relative ones are not, and nothing is in /tmp")
     func xdg() {
         let layout = Layout { ["HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "rel"][$0] }
         #expect(layout?.socket == "/run/user/1/touchstone/socket")
@@ -279,7 +279,7 @@ struct LayoutTests {
         #expect(Layout { _ in nil } == nil)
     }
 
-    @Test("the lock is beside the socket, wherever the environment puts it")
+    @Test("the lock file is beside the socket in every layout")
     func lock() {
         let environments = [
             ["TOUCHSTONE_HOME": "/t"], ["HOME": "/h"], ["HOME": "/h", "XDG_RUNTIME_DIR": "/r"],
@@ -291,7 +291,7 @@ struct LayoutTests {
     }
 
     @Test(
-        "in system mode each user has a socket in root's directory, and store and lock in the account's",
+        "in system mode a user's socket is in root's directory, and store and lock in the account's",
         arguments: [0, 1000, UInt32.max]
     )
     func system(user: UInt32) {

@@ -1,7 +1,7 @@
 import Testing
 import TouchstoneTesting
 
-/// Waits for what another thread does soon.
+/// Polls for a change made by another thread.
 enum Eventually {
     static func holds(_ condition: () -> Bool) async throws {
         let deadline = ContinuousClock.now + Deadline.patience

@@ -12,7 +12,7 @@ struct LAContextTests {
         KeychainConnection.$current.withValue(daemon.keychain) { LAContext() }
     }
 
-    /// A peer that answers evaluations as the script says, and everything else with success.
+    /// A peer that answers evaluations by the script, and everything else with success.
     private static func daemon(
         _ evaluation: @escaping @Sendable (EvaluatePolicy) -> ScriptedDaemon.Answer
     ) throws -> ScriptedDaemon {
@@ -31,7 +31,7 @@ struct LAContextTests {
         .body(EvaluationReply(factors: [.biometry], domainState: domainState))
     }
 
-    /// What `evaluatePolicy` throws; nil when it succeeds.
+    /// The error that `evaluatePolicy` throws; nil if it succeeds.
     private static func failure(_ context: LAContext, reason: String = "test") async -> (any Error)? {
         do {
             #expect(try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: reason))
@@ -41,7 +41,7 @@ struct LAContextTests {
         }
     }
 
-    @Test("asks the daemon with the app's words and titles")
+    @Test("the request to the daemon has the app's reason and titles")
     func request() async throws {
         let seen = Mutex<EvaluatePolicy?>(nil)
         let daemon = try Self.daemon { request in
@@ -66,7 +66,7 @@ struct LAContextTests {
     }
 
     @Test(
-        "gives each reason of the daemon as LAError",
+        "each of the daemon's reasons becomes its LAError",
         arguments: [-1, -2, -3, -4, -5, -6, -7, -8, -13, -1004]
     )
     func reasons(number: Int) async throws {
@@ -84,7 +84,7 @@ struct LAContextTests {
         #expect(cause?.domain == "fprintd")
     }
 
-    @Test("says that an empty reason is wrong, and asks nobody")
+    @Test("an empty reason is refused without a prompt")
     func emptyReason() async throws {
         let daemon = try Self.daemon { _ in Self.success() }
         let error = await Self.failure(Self.context(daemon), reason: "")
@@ -92,7 +92,7 @@ struct LAContextTests {
         #expect(daemon.requested == [])
     }
 
-    @Test("cuts a reason that is too long for any prompt")
+    @Test("an overlong reason is truncated")
     func longReason() async throws {
         let daemon = try Self.daemon { request in
             request.prompt.reason.utf8.count <= PromptFields.longestText
@@ -103,7 +103,7 @@ struct LAContextTests {
         )
     }
 
-    @Test("replies once, on a thread of its own")
+    @Test("the reply block is called once, on another thread")
     func callback() async throws {
         let daemon = try Self.daemon { _ in Self.success() }
         let context = Self.context(daemon)
@@ -119,7 +119,7 @@ struct LAContextTests {
         #expect(all.first?.0 == true && all.first?.1 == true)
     }
 
-    @Test("ends what is under way with appCancel when it is invalidated, and takes the prompt away")
+    @Test("invalidation ends an evaluation with appCancel and dismisses the prompt")
     func invalidation() async throws {
         let (asked, ask) = AsyncStream<Void>.makeStream()
         let daemon = try Self.daemon { _ in
@@ -141,7 +141,7 @@ struct LAContextTests {
         }
     }
 
-    @Test("takes the prompt away when the task that asked is cancelled")
+    @Test("cancelling the task dismisses the prompt")
     func taskCancellation() async throws {
         let (asked, ask) = AsyncStream<Void>.makeStream()
         let daemon = try Self.daemon { _ in
@@ -157,7 +157,7 @@ struct LAContextTests {
         #expect(await Task { await Self.failure(context) }.cancelledAtOnce() is LAError)
     }
 
-    @Test("knows the sensor whether or not a policy can be evaluated")
+    @Test("biometryType is known whether or not a policy can be evaluated")
     func biometryType() throws {
         let availability = Mutex(AuthenticationAvailability(error: nil, hasSensor: false, domainState: nil))
         let daemon = try ScriptedDaemon { _, reader in
@@ -191,7 +191,7 @@ struct LAContextTests {
         #expect(context.domainState.companion.stateHash(for: .watch) == nil)
     }
 
-    @Test("says that biometry is not available when there is no daemon")
+    @Test("without a daemon biometry is not available")
     func noDaemon() async {
         let nowhere = Layout(
             runtimeDirectory: "/nonexistent",
@@ -208,7 +208,7 @@ struct LAContextTests {
     }
 
     @Test(
-        "evaluates an access control for each operation",
+        "an access control is evaluated for each operation",
         arguments: [
             LAAccessControlOperation.createItem, .useItem, .createKey, .useKeySign, .useKeyDecrypt,
             .useKeyKeyExchange,
@@ -238,7 +238,7 @@ struct LAContextTests {
         #expect(request.prompt.reason == "test")
     }
 
-    @Test("holds an application password until it is removed or the context invalidated")
+    @Test("an application password is kept until it is removed or the context is invalidated")
     func credentials() throws {
         let daemon = try Self.daemon { _ in Self.success() }
         let context = Self.context(daemon)
@@ -254,7 +254,7 @@ struct LAContextTests {
         #expect(!context.isCredentialSet(.applicationPassword))
     }
 
-    @Test("gives a keychain operation its number, reason and titles")
+    @Test("a context passes its number, reason and titles to keychain operations")
     func keychainOperation() throws {
         let seen = Mutex<[CopyItems]>([])
         let daemon = try ScriptedDaemon { _, reader in
@@ -284,7 +284,7 @@ struct LAContextTests {
         }
     }
 
-    @Test("can be replaced by an app's own class, in both forms")
+    @Test("a subclass can override evaluation, in both forms")
     func subclass() async throws {
         final class Mock: LAContext, @unchecked Sendable {
             override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool { true }
@@ -303,7 +303,7 @@ struct LAContextTests {
 }
 
 extension Task where Failure == Never {
-    /// The value of a task that is cancelled before anything else.
+    /// The value of a task that is cancelled at once.
     fileprivate func cancelledAtOnce() async -> Success {
         cancel()
         return await value

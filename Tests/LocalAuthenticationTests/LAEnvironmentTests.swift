@@ -9,7 +9,7 @@ import Testing
 
 @Suite("LAEnvironment")
 struct LAEnvironmentTests {
-    /// What the peer says of keybag, sensor and fingers.
+    /// The state that the peer reports: keybag, sensor and fingers.
     private struct World: Sendable {
         var keybag = KeybagState.unlocked
         var fingers = ["right-index-finger"]
@@ -77,7 +77,7 @@ struct LAEnvironmentTests {
         }
     }
 
-    @Test("tells of fingers and passcode without a prompt")
+    @Test("fingers and passcode are reported without a prompt")
     func state() throws {
         let script = ScriptedWorld()
         let daemon = try script.daemon()
@@ -99,7 +99,7 @@ struct LAEnvironmentTests {
         #expect(Set(daemon.requested) == [.status, .canEvaluatePolicy])
     }
 
-    @Test("tells of a lockout, of a passcode that is not set, of one that is closed, and of no sensor")
+    @Test("lockout, missing or closed passcode and a missing sensor are reported")
     func obstacles() throws {
         let script = ScriptedWorld()
         let daemon = try script.daemon()
@@ -119,7 +119,7 @@ struct LAEnvironmentTests {
         #expect(environment.state != lockedOut)
     }
 
-    @Test("knows of nothing while the keychain cannot be reached")
+    @Test("without a reachable keychain there are no mechanisms")
     func unreachable() {
         let nowhere = Layout(
             runtimeDirectory: "/nonexistent",
@@ -130,7 +130,7 @@ struct LAEnvironmentTests {
         #expect(LAEnvironment(keychain, interval: .seconds(60)).state.allMechanisms == [])
     }
 
-    @Test("tells observers of changes, with the state before, until they are removed or gone")
+    @Test("observers get changes with the former state, until they are removed or released")
     func observers() async throws {
         let script = ScriptedWorld()
         let daemon = try script.daemon()
@@ -139,7 +139,7 @@ struct LAEnvironmentTests {
         environment.addObserver(listener)
         let before = environment.state
         script.change { $0.fingers.append("left-thumb") }
-        // A change between the two questions of one look is heard of in two parts.
+        // A change between the two requests of a poll is reported in two parts.
         try await Eventually.holds { listener.last == environment.state && listener.last != before }
         #expect(listener.heard.withLock { $0.first?.old } == before)
         #expect(listener.last?.biometry?.stateHash == Data([2]))
@@ -152,7 +152,7 @@ struct LAEnvironmentTests {
         var brief: Listener? = Listener()
         if let brief { environment.addObserver(brief) }
         brief = nil
-        // Without observers the questions end: the last may be under way still.
+        // Without observers polling stops; the last poll may still be running.
         script.change { $0.isLockedOut = false }
         try await Eventually.holds {
             let asked = daemon.requested.count
@@ -162,7 +162,7 @@ struct LAEnvironmentTests {
         #expect(listener.heard.withLock(\.count) == heard)
     }
 
-    @Test("needs no method of an observer")
+    @Test("an observer's methods are all optional")
     func silentObserver() async throws {
         final class Silent: NSObject, LAEnvironment.Observer {}
         let script = ScriptedWorld()

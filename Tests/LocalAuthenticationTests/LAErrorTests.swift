@@ -10,12 +10,12 @@ struct LAErrorTests {
         .biometryNotPaired, .biometryDisconnected, .invalidDimensions, .notInteractive,
     ]
 
-    /// The two ways an error arrives: as Apple's type, and as Foundation's.
+    /// The two types of the same error: Apple's, and Foundation's.
     private static func forms(_ code: LAError.Code) -> [any Error] {
         [LAError(code), NSError(domain: LAErrorDomain, code: code.rawValue)]
     }
 
-    @Test("has Apple's numbers")
+    @Test("error codes have Apple's values")
     func numbers() {
         #expect(
             Self.codes.map(\.rawValue) == [
@@ -30,7 +30,7 @@ struct LAErrorTests {
         #expect(LAError.errorDomain == "com.apple.LocalAuthentication")
     }
 
-    @Test("is caught by its reason, whichever form was thrown", arguments: codes)
+    @Test("each type of error is caught by its code", arguments: codes)
     func caughtByReason(code: LAError.Code) {
         for error in Self.forms(code) {
             do {
@@ -50,7 +50,7 @@ struct LAErrorTests {
         }
     }
 
-    @Test("is caught as an NSError, whichever form was thrown", arguments: codes)
+    @Test("each type of error is caught as an NSError", arguments: codes)
     func caughtAsNSError(code: LAError.Code) {
         for error in Self.forms(code) {
             do {
@@ -62,7 +62,7 @@ struct LAErrorTests {
         }
     }
 
-    @Test("casts both ways", arguments: codes)
+    @Test("both types cast to each other", arguments: codes)
     func casts(code: LAError.Code) {
         for error in Self.forms(code) {
             #expect((error as? LAError)?.code == code)
@@ -79,7 +79,7 @@ struct LAErrorTests {
         }
     }
 
-    @Test("is told apart in a switch, whichever form it has")
+    @Test("a switch matches both types")
     func switches() {
         for error in Self.forms(.userFallback) {
             switch error {
@@ -95,7 +95,7 @@ struct LAErrorTests {
         }
     }
 
-    @Test("is not what an error of another domain is")
+    @Test("an error of another domain does not match")
     func otherDomains() {
         let other: any Error = NSError(domain: NSOSStatusErrorDomain, code: -2)
         #expect(!(other is LAError))
@@ -106,7 +106,7 @@ struct LAErrorTests {
         }
     }
 
-    @Test("keeps a number that this version does not know")
+    @Test("an unknown code is kept")
     func unknownNumbers() {
         let error: any Error = NSError(domain: LAErrorDomain, code: -1020)
         let known = error as? LAError
@@ -120,7 +120,7 @@ struct LAErrorTests {
         }
     }
 
-    @Test("carries what its maker put in")
+    @Test("userInfo is kept")
     func userInfo() {
         let cause = NSError(domain: "net.reactivated.Fprint", code: 3)
         let error = LAError(

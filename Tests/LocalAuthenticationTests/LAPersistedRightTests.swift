@@ -9,9 +9,9 @@ import Testing
 
 @Suite("LAPersistedRight")
 struct LAPersistedRightTests {
-    /// What the peer keeps: one right, bound to the fingers that are enrolled.
+    /// The item that the peer stores: one right, bound to the enrolled fingers.
     private struct Kept: Sendable {
-        /// The generator of P-256 (SEC 2, 2.4.2), which is a public key like any other.
+        /// The generator of P-256 (SEC 2, 2.4.2), a valid public key.
         static let publicKey: [UInt8] = [
             4,
             0x6B, 0x17, 0xD1, 0xF2, 0xE1, 0x2C, 0x42, 0x47, 0xF8, 0xBC, 0xE6, 0xE5, 0x63, 0xA4, 0x40, 0xF2,
@@ -79,7 +79,7 @@ struct LAPersistedRightTests {
         }
     }
 
-    @Test("demands a finger of the set that it was saved with, and is lost with that set")
+    @Test("a right needs a finger of the set it was saved with, and is lost when the set changes")
     func changedFingers() async throws {
         let peer = Peer()
         let daemon = try peer.daemon()
@@ -106,7 +106,7 @@ struct LAPersistedRightTests {
         }
     }
 
-    @Test("is authorized in a locked keychain too, which nobody can look into before")
+    @Test("a right in a locked keychain, which cannot be checked before, is authorized")
     func locked() async throws {
         let peer = Peer()
         let daemon = try peer.daemon()
@@ -116,7 +116,7 @@ struct LAPersistedRightTests {
         #expect(right.state == .authorized)
     }
 
-    @Test("is refused where what lies in the keychain is no right")
+    @Test("an invalid item in the keychain is not loaded as a right")
     func damaged() async throws {
         let changes: [@Sendable (inout Kept) -> Void] = [
             { $0.representation = nil }, { $0.flags = [.companion, .privateKeyUsage] },

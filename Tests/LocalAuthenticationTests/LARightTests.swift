@@ -16,7 +16,7 @@ struct LARightTests {
         KeychainConnection.$current.withValue(daemon.keychain) { LARight(requirement: requirement) }
     }
 
-    /// A peer that answers evaluations as the script says, and forgets contexts.
+    /// A peer that answers evaluations by the script, and forgets contexts.
     private static func daemon(
         _ evaluation: @escaping @Sendable (EvaluatePolicy) -> ScriptedDaemon.Answer
     ) throws -> ScriptedDaemon {
@@ -33,7 +33,7 @@ struct LARightTests {
         EvaluationReply(factors: [.biometry], domainState: nil)
     )
 
-    /// What `authorize` throws; nil when it succeeds.
+    /// The error that `authorize` throws; nil if it succeeds.
     private static func failure(_ right: LARight, reason: String = "test") async -> LAError? {
         do {
             try await right.authorize(localizedReason: reason)
@@ -43,7 +43,7 @@ struct LARightTests {
         }
     }
 
-    @Test("is unknown, then authorized by what the user shows, then not any more")
+    @Test("the state goes from unknown to authorized and back to not authorized")
     func life() async throws {
         let asked = Mutex<[EvaluatePolicy]>([])
         let daemon = try Self.daemon { request in
@@ -66,7 +66,7 @@ struct LARightTests {
     }
 
     @Test(
-        "asks for what its requirement demands",
+        "the request has the factors of the right's requirement",
         arguments: [
             (LAAuthenticationRequirement.default, 2), (.biometry, 1), (.biometryCurrentSet, 1),
             (.biometry(fallback: .default), 2), (.biometry(fallback: .devicePasscode), 2),
@@ -82,7 +82,7 @@ struct LARightTests {
         #expect(asked.withLock { $0 } == [policy])
     }
 
-    @Test("is not authorized when the user refuses, whatever was shown before")
+    @Test("a refusal leaves the right unauthorized, whatever was shown before")
     func refusal() async throws {
         let refuses = Mutex(false)
         let daemon = try Self.daemon { _ in
@@ -98,7 +98,7 @@ struct LARightTests {
         #expect(right.state == .notAuthorized)
     }
 
-    @Test("asks once for all who ask at the same time")
+    @Test("concurrent calls share one prompt")
     func together() async throws {
         let (asked, ask) = AsyncStream<Void>.makeStream()
         let gate = DispatchSemaphore(value: 0)
@@ -125,7 +125,7 @@ struct LARightTests {
         #expect(daemon.requested == [.evaluatePolicy])
     }
 
-    @Test("given up while the user is asked, ends with appCancel and stays unauthorized")
+    @Test("a right deauthorized during the prompt ends with appCancel and stays unauthorized")
     func givenUp() async throws {
         let (asked, ask) = AsyncStream<Void>.makeStream()
         let daemon = try Self.daemon { _ in
@@ -140,7 +140,7 @@ struct LARightTests {
         #expect(right.state == .notAuthorized)
     }
 
-    @Test("takes the prompt away when the task that asked is cancelled")
+    @Test("cancelling the task dismisses the prompt")
     func cancellation() async throws {
         let (asked, ask) = AsyncStream<Void>.makeStream()
         let daemon = try Self.daemon { _ in
@@ -156,7 +156,7 @@ struct LARightTests {
         try await Eventually.holds { daemon.requested.contains(.cancel) }
     }
 
-    @Test("counts no more once nobody holds it")
+    @Test("releasing a right deauthorizes it")
     func dropped() async throws {
         let daemon = try Self.daemon { _ in Self.success }
         var right: LARight? = Self.right(daemon)
@@ -165,7 +165,7 @@ struct LARightTests {
         try await Eventually.holds { daemon.requested == [.evaluatePolicy, .invalidateContext] }
     }
 
-    @Test("tells beforehand why it cannot be authorized")
+    @Test("checkCanAuthorize reports why a right cannot be authorized")
     func check() async throws {
         let obstacle = Mutex<AuthenticationError?>(nil)
         let asked = Mutex<[Int64]>([])
@@ -195,7 +195,7 @@ struct LARightTests {
         }
     }
 
-    @Test("keeps the app's tag")
+    @Test("the app's tag is kept")
     func tag() throws {
         let right = Self.right(try Self.daemon { _ in Self.success })
         #expect(right.tag == 0)
@@ -203,7 +203,7 @@ struct LARightTests {
         #expect(right.tag == 7)
     }
 
-    @Test("has requirements that are equal when they demand the same")
+    @Test("equal requirements compare as equal")
     func equality() {
         #expect(LAAuthenticationRequirement.default == .default)
         #expect(LAAuthenticationRequirement.biometry != .biometryCurrentSet)

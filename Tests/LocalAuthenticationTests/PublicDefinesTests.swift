@@ -1,9 +1,9 @@
 import LocalAuthentication
 import Testing
 
-@Suite("The numbers of LAPublicDefines.h")
+@Suite("Constants of LAPublicDefines.h")
 struct PublicDefinesTests {
-    @Test("are Apple's")
+    @Test("the constants have Apple's values")
     func numbers() {
         #expect(kLAPolicyDeviceOwnerAuthenticationWithBiometrics == 1)
         #expect(kLAPolicyDeviceOwnerAuthentication == 2)
@@ -48,7 +48,7 @@ struct PublicDefinesTests {
         #expect(kLAErrorNotInteractive == -1004)
     }
 
-    @Test("are those of the enumerations")
+    @Test("the constants equal the enumerations' raw values")
     func enumerations() {
         #expect(LAPolicy(rawValue: 1) == .deviceOwnerAuthenticationWithBiometrics)
         #expect(LAPolicy(rawValue: 2) == .deviceOwnerAuthentication)

@@ -1,8 +1,8 @@
-// An app that runs for long: reads requests from standard input, one a line, and answers each in one.
+// A long-running app: reads requests from standard input, one per line, and answers each with a line.
 //
-//   add NAME SECRET, get NAME      the answer begins with the call's status, and has the secret or the reason after it
+//   add NAME SECRET, get NAME      the answer is the call's status, then the secret or the reason
 //
-// Scripts/test-machine keeps one over an upgrade of the package, and over an outage of the broker.
+// Scripts/test-machine keeps one running during an upgrade of the package and an outage of the broker.
 import Foundation
 import Security
 
@@ -40,6 +40,6 @@ func answer(_ words: [String]) -> String {
 
 while let line = readLine() {
     print(answer(line.split(separator: " ").map(String.init)))
-    // Whoever reads a pipe gets the line now.
+    // Flushed, so that a reader of a pipe gets the line at once.
     fflush(nil)
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Assuan lines")
 struct AssuanLineTests {
     @Test(
-        "text is escaped so that it cannot end the line",
+        "escaped text cannot end the line",
         arguments: [
             ("plain", "plain"), ("100 %", "100 %25"), ("a\nGETPIN", "a%0AGETPIN"), ("a\r\n", "a%0D%0A"),
             ("%41", "%2541"), ("wörld", "wörld"), ("", ""),
@@ -39,7 +39,7 @@ struct AssuanLineTests {
     }
 
     @Test(
-        "lines are told apart",
+        "each kind of line is recognised",
         arguments: [
             ("OK", AssuanLine.Kind.ok), ("OK Pleased to meet you", .ok), ("OKAY", .unknown),
             ("D secret", .data),
@@ -55,7 +55,7 @@ struct AssuanLineTests {
         #expect(AssuanLine.kind(of: Array(line.utf8).span) == kind)
     }
 
-    @Test("a code means the same from every source")
+    @Test("an error code is recognised from every error source")
     func sources() {
         #expect(PinentryCode(99).meaning == .cancelled)
         #expect(PinentryCode(83_886_179).meaning == .cancelled)

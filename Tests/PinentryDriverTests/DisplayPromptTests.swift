@@ -6,21 +6,21 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// What a test with windows needs.
+/// Requirements of the tests with windows.
 enum Windows {
-    /// The programs that draw windows.
+    /// The installed programs that draw windows.
     static let programs = ["/usr/bin/pinentry-gtk-2", "/usr/bin/pinentry-qt"].filter(isThere)
-    /// Whether a window can be drawn and keys be pressed.
+    /// Whether windows can be drawn and keys pressed.
     static let arePossible = !programs.isEmpty && isThere("/usr/bin/Xvfb") && isThere("/usr/bin/xdotool")
-    /// GNOME's program, which draws no window itself.
+    /// Whether GNOME's pinentry is installed, which draws no window itself.
     static let hasGNOME = isThere("/usr/bin/pinentry-gnome3")
 
     private static func isThere(_ path: String) -> Bool { access(path, X_OK) == 0 }
 }
 
-/// Boxes in windows: the programs that Debian ships, on a display of the test's own, and keys as a person presses them.
+/// Prompts in windows: Debian's pinentry programs on a private X display, with simulated key presses.
 @Suite(
-    "Boxes on a display",
+    "Prompts on a display",
     .enabled(
         if: Windows.arePossible,
         "Xvfb, xdotool, pinentry-gtk2 or pinentry-qt is not installed"
@@ -28,20 +28,20 @@ enum Windows {
     .serialized
 )
 struct DisplayPromptTests {
-    /// An X server without a screen.
-    private final class Display: @unchecked Sendable {  // nobody touches the process but its owner's end
+    /// An X server without a screen (Xvfb).
+    private final class Display: @unchecked Sendable {  // only deinit touches the process
         let name: String
         private let server: Process
 
         init() async throws {
-            // A number that no other run takes at this time.
+            // A number that no other run is likely to use at the same time.
             let number = 1000 + Int.random(in: 0..<60_000)
             name = ":\(number)"
             let server = Process()
             self.server = server
             server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-            // Without -noreset the server starts anew when its last client goes, which xdotool is while a box is still
-            // on its way: the box then finds its connection cut.
+            // Without -noreset the server resets when its last client disconnects; xdotool can be that client while a prompt is
+            // still starting, whose connection would then be closed.
             server.arguments = [name, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-noreset"]
             server.standardInput = FileHandle.nullDevice
             server.standardOutput = FileHandle.nullDevice
@@ -54,13 +54,13 @@ struct DisplayPromptTests {
         }
 
         deinit {
-            // It inherits signals that are blocked here, SIGTERM among them.
+            // It inherits this process's blocked signals, SIGTERM among them.
             kill(server.processIdentifier, SIGKILL)
         }
 
         var origin: PromptOrigin { PromptOrigin(display: name, characterType: "C.UTF-8") }
 
-        /// Runs xdotool; its output, nil where it failed.
+        /// Runs xdotool; returns its output, nil if it failed.
         @discardableResult
         func tool(_ arguments: String...) throws -> String? {
             let pipe = Pipe()
@@ -76,18 +76,18 @@ struct DisplayPromptTests {
             return process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil
         }
 
-        /// The windows of pinentry that are on the screen.
+        /// The visible windows of pinentry.
         func boxes() throws -> [String] {
             let found = try tool("search", "--onlyvisible", "--class", "pinentry") ?? ""
             return found.split(separator: "\n").map(String.init)
         }
 
-        /// Waits until no box is left: the server hears of a program's end when it gets to it.
+        /// Waits until no window is left: the server notices a program's end with a delay.
         func waitUntilEmpty() async throws {
             try await Deadline.wait(for: "an empty screen") { try boxes().isEmpty ? true : nil }
         }
 
-        /// Waits for a box that has the keyboard: without a window manager nobody else gives it.
+        /// Waits for a window, and gives it the keyboard focus: there is no window manager to do it.
         func box() async throws -> String {
             let window = try await Deadline.wait(for: "a box") { try boxes().last }
             try await Deadline.wait(for: "the box to have the keyboard") {
@@ -99,7 +99,7 @@ struct DisplayPromptTests {
         }
     }
 
-    @Test("the passcode that is typed comes back", arguments: Windows.programs)
+    @Test("the typed passcode is returned", arguments: Windows.programs)
     func typed(program: String) async throws {
         let display = try await Display()
         async let answer = Answer(
@@ -127,20 +127,20 @@ struct DisplayPromptTests {
         #expect(try await answer == .cancelled)
     }
 
-    @Test("a finger that was accepted takes the box away", arguments: Windows.programs)
+    @Test("an accepted finger closes the window", arguments: Windows.programs)
     func touched(program: String) async throws {
         let display = try await Display()
         let prompt = Prompt(.touch, requester: "app", heading: "Unlock the keychain", timeout: .seconds(60))
         let origin = display.origin
         let asking = Task { try await Answer(PinentryPrompter(program), prompt, at: origin) }
         _ = try await display.box()
-        // What the engine does when the sensor has matched.
+        // What the engine does after a match.
         asking.cancel()
         await #expect(throws: PromptError(.dismissed)) { try await asking.value }
         try await display.waitUntilEmpty()
     }
 
-    @Test("a new passcode is typed twice in one box", arguments: Windows.programs)
+    @Test("a new passcode is typed twice in one window", arguments: Windows.programs)
     func newSecret(program: String) async throws {
         let display = try await Display()
         let prompt = Prompt(
@@ -154,7 +154,7 @@ struct DisplayPromptTests {
         _ = try await display.box()
         try display.tool("type", "--delay", "40", "plankwigmure")
         try display.tool("key", "Tab")
-        // gtk2 has the button that shows what is typed next.
+        // In gtk2's window the button that reveals the passcode is next.
         if program.hasSuffix("qt") == false { try display.tool("key", "Tab") }
         try display.tool("type", "--delay", "40", "plankwigmure")
         try display.tool("key", "Return")
@@ -162,7 +162,7 @@ struct DisplayPromptTests {
     }
 
     @Test(
-        "GNOME's pinentry without a session's bus and without a terminal says so, instead of drawing nowhere",
+        "GNOME's pinentry without a session bus and a terminal reports it instead of drawing nothing",
         .enabled(if: Windows.hasGNOME, "pinentry-gnome3 is not installed")
     )
     func noSessionBus() async throws {
@@ -181,7 +181,7 @@ struct DisplayPromptTests {
     }
 
     @Test(
-        "GNOME's pinentry without a session's bus draws on the terminal where there is one",
+        "GNOME's pinentry without a session bus draws on the terminal if there is one",
         .enabled(if: Windows.hasGNOME, "pinentry-gnome3 is not installed")
     )
     func noSessionBusOnTerminal() async throws {

@@ -5,23 +5,23 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-@Suite("What the program gets from us")
+@Suite("Descriptors and environment of the program")
 struct InheritanceTests {
     private let terminal: PseudoTerminal
 
     init() throws { terminal = try PseudoTerminal() }
 
-    /// By a child that opens its file itself: a redirection would be one more descriptor of the shell's.
+    /// Lists descriptors in a child that opens the file itself: a redirection would add one to the shell's.
     private static let notesDescriptors =
         "find /proc/$$/fd -type l -fprintf \"$directory/notes\" '%f %l\\n'; printf 'D a\\nOK\\n'"
 
-    @Test("three descriptors: the socket twice, and nothing for errors")
+    @Test("the program has three descriptors: the socket twice, and /dev/null for errors")
     func descriptors() async throws {
-        // Inheritable, as a careless library would leave it.
+        // Inheritable, as if a library had forgotten O_CLOEXEC.
         let careless = dup(0)
         #expect(careless >= 0)
         defer { close(careless) }
-        // The shell holds its script open itself, above its own limit of 10.
+        // The shell keeps its script open, on a descriptor of 10 or above.
         let scripted = try ScriptedPinentry(["GETPIN": Self.notesDescriptors])
         let prompter = PinentryPrompter(program: .testing(scripted.path))
         _ = try await Answer(prompter, .unlock(), at: terminal)
@@ -34,7 +34,7 @@ struct InheritanceTests {
         #expect(ours.first { $0.first == "2" }?.last == "/dev/null")
     }
 
-    @Test("on a terminal, the environment says nothing of the session")
+    @Test("on a terminal the environment has no variables of the session")
     func environmentOnTerminal() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
         let session = PinentryEnvironment(runtimeDirectory: "/run/user/1", sessionBus: "unix:path=/x")
@@ -47,7 +47,7 @@ struct InheritanceTests {
         )
     }
 
-    @Test("on a display, it says how to reach the session, and no more")
+    @Test("on a display the environment has the variables to reach the session, and no others")
     func environmentOnDisplay() async throws {
         let scripted = try ScriptedPinentry([
             "GETPIN": "printf 'D a\\nOK\\n'", "GETINFO": "printf 'D gnome3\\nOK\\n'",
@@ -78,7 +78,7 @@ struct InheritanceTests {
     }
 
     @Test(
-        "a display that would smuggle something in counts as none",
+        "a malformed display name counts as none",
         arguments: ["a b", ":0\nBYE", "", "%0A", "é"]
     )
     func malformedDisplay(display: String) async throws {
@@ -91,7 +91,7 @@ struct InheritanceTests {
     }
 }
 
-@Suite("The program that draws")
+@Suite("Finding the pinentry program")
 struct PinentryProgramTests {
     private func detail(_ program: PinentryProgram) -> String? {
         do {
@@ -103,7 +103,7 @@ struct PinentryProgramTests {
         }
     }
 
-    @Test("an installed program is found, links resolved, and the first that is there is taken")
+    @Test("the first installed program is taken, with symbolic links resolved")
     func installed() throws {
         #expect(try PinentryProgram(["/usr/bin/pinentry-tty"]).resolve() == "/usr/bin/pinentry-tty")
         let several = PinentryProgram(["/nowhere/pinentry", "pinentry-tty", "/usr/bin/pinentry-curses"])
@@ -111,7 +111,7 @@ struct PinentryProgramTests {
     }
 
     @Test(
-        "a missing, a relative, a not executable and a replaceable program are refused, each with its reason"
+        "a missing, relative, non-executable or replaceable program is refused with its reason"
     )
     func refused() throws {
         let missing = detail(PinentryProgram(["/nowhere/pinentry"]))
@@ -119,7 +119,7 @@ struct PinentryProgramTests {
         #expect(detail(PinentryProgram(["pinentry"])) == "pinentry: not an absolute path")
         #expect(detail(PinentryProgram(["/etc/passwd"])) == "/etc/passwd: not executable")
         #expect(detail(PinentryProgram(["/usr/bin"])) == "/usr/bin: not a file")
-        // Root's or not: /tmp is everybody's.
+        // Whoever owns the file, anyone may write to /tmp.
         let scripted = try ScriptedPinentry()
         let reason = "\(scripted.path): can be replaced by others than root"
         #expect(detail(PinentryProgram([scripted.path])) == reason)
@@ -127,7 +127,7 @@ struct PinentryProgramTests {
         #expect(detail(PinentryProgram([])) == "")
     }
 
-    @Test("without a program, no box can be shown")
+    @Test("without a program no prompt can be shown")
     func missing() async throws {
         let terminal = try PseudoTerminal()
         let prompter = PinentryPrompter("/nowhere/pinentry")

@@ -5,8 +5,8 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// A program that starts before its box is asked for.
-@Suite("Prepared boxes")
+/// Starts pinentry before its prompt is requested.
+@Suite("Prepared prompts")
 struct PreparedPinentryTests {
     private let terminal: PseudoTerminal
 
@@ -16,7 +16,7 @@ struct PreparedPinentryTests {
         PinentryPrompter(program: .testing(scripted.path)).prepared(at: terminal.origin)
     }
 
-    @Test("the first box has the program that was started before, the second one of its own")
+    @Test("the first prompt uses the prepared program, the second one a new program")
     func first() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
         let prompter = prepare(scripted)
@@ -30,7 +30,7 @@ struct PreparedPinentryTests {
         #expect(scripted.received.filter { $0 == "GETINFO flavor" }.count == 2)
     }
 
-    @Test("a box at another place has a program of its own")
+    @Test("a prompt at another place starts its own program")
     func elsewhere() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
         let prompter = prepare(scripted)
@@ -40,7 +40,7 @@ struct PreparedPinentryTests {
         #expect(scripted.received.contains("OPTION ttyname=\(other.name)"))
     }
 
-    @Test("a program that is not asked for a box ends with its prompter and leaves the terminal alone")
+    @Test("an unused prepared program ends with its prompter and leaves the terminal alone")
     func unused() async throws {
         let scripted = try ScriptedPinentry()
         do {
@@ -53,7 +53,7 @@ struct PreparedPinentryTests {
         #expect(terminal.octets.isEmpty)
     }
 
-    @Test("a cancelled task ends it")
+    @Test("cancelling the task ends the prepared program")
     func cancelled() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "while :; do read -r line; done"])
         let (prompter, terminal) = (prepare(scripted), terminal)
@@ -65,7 +65,7 @@ struct PreparedPinentryTests {
         #expect(kill(process, 0) == -1 && errno == ESRCH)
     }
 
-    @Test("what fails at the start fails the box; a display that is not there gives way to the terminal")
+    @Test("a failed start fails the prompt; a missing display falls back to the terminal")
     func failures() async throws {
         let broken = try ScriptedPinentry(greeting: "exit 1")
         let prompter = prepare(broken)

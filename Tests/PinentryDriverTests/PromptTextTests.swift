@@ -4,10 +4,10 @@ import Testing
 
 @testable import PinentryDriver
 
-@Suite("Text that others chose")
+@Suite("Untrusted text in prompts")
 struct PromptTextTests {
     @Test(
-        "what moves the cursor, turns the writing or hides is left out",
+        "control characters, bidirectional overrides and invisible characters are removed",
         arguments: [
             ("plain", "plain"), ("a\nb\r\nc", "a b c"), ("  a \t\u{A0} b  ", "a b"),
             ("a\u{202E}b\u{2066}c", "abc"),
@@ -22,7 +22,7 @@ struct PromptTextTests {
         #expect(PromptText.line(text, characters: 200) == shown)
     }
 
-    @Test("a long text is cut between characters and ends in an ellipsis")
+    @Test("a long text is truncated between characters and ends in an ellipsis")
     func cutting() {
         #expect(PromptText.line("abcdef", characters: 6) == "abcdef")
         #expect(PromptText.line("abcdefg", characters: 6) == "abcde\u{2026}")
@@ -38,7 +38,7 @@ struct PromptTextTests {
         }
     }
 
-    @Test("marks stacked on one character are not drawn over the lines around it")
+    @Test("stacked combining marks do not draw over other lines")
     func stackedMarks() {
         let stacked = "a" + String(repeating: "\u{301}", count: 1_000_000)
         #expect(PromptText.line(stacked + "b", characters: 200) == "\u{FFFD}")
@@ -46,7 +46,7 @@ struct PromptTextTests {
         #expect(PromptText.line(hidden, characters: 200) == "\u{FFFD}b")
     }
 
-    @Test("buttons have a key each")
+    @Test("each button has its own access key")
     func buttons() {
         #expect(PromptText.button("OK").title == "_OK")
         #expect(PromptText.button("Cancel", avoiding: "c").title == "C_ancel")
@@ -58,14 +58,14 @@ struct PromptTextTests {
     }
 }
 
-@Suite("The description of a box")
+@Suite("The description in a prompt")
 struct PromptDescriptionTests {
     private static let floods = [
         String(repeating: "%", count: 10_000), String(repeating: "日", count: 10_000),
         String(repeating: "👍 ", count: 10_000), String(repeating: "\n%", count: 10_000), "",
     ]
 
-    @Test("whatever is in it, the line is one Assuan line", arguments: floods.indices, floods.indices)
+    @Test("with any text the description is a single Assuan line", arguments: floods.indices, floods.indices)
     func fits(first: Int, second: Int) {
         let (one, other) = (Self.floods[first], Self.floods[second])
         for input in [Prompt.Input.secret, .newSecret, .confirmation, .touch, .touchOrSecret] {
@@ -82,7 +82,7 @@ struct PromptDescriptionTests {
         }
     }
 
-    @Test("the app's words are marked as such, and come after ours")
+    @Test("the app's text is marked as such, and follows ours")
     func marked() throws {
         let prompt = Prompt(
             .touch,

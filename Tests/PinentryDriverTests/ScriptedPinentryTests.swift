@@ -6,11 +6,11 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// A program that answers what real ones answer seldom, or never should.
-@Suite("Odd answers")
+/// A scripted program that gives rare and invalid responses.
+@Suite("Unusual responses of pinentry")
 struct ScriptedPinentryTests {
     private let terminal: PseudoTerminal
-    /// What was typed, in the tests that look for it afterwards.
+    /// The typed text, which some tests search for afterwards.
     private let marker = "hunter2-marker"
 
     init() throws { terminal = try PseudoTerminal() }
@@ -22,7 +22,7 @@ struct ScriptedPinentryTests {
         try await Answer(PinentryPrompter(program: .testing(scripted.path)), prompt, at: terminal)
     }
 
-    @Test("the commands, in order, and none that would let a desktop keep the passcode")
+    @Test("the commands are in order, and none lets a desktop store the passcode")
     func order() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
         let prompt = Prompt(
@@ -48,14 +48,14 @@ struct ScriptedPinentryTests {
         )
     }
 
-    @Test("a program that asks twice itself is not asked again")
+    @Test("a program that asks for the repetition itself is not asked again")
     func repeated() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "printf 'S PIN_REPEATED\\nD a\\nOK\\n'"])
         #expect(try await ask(scripted, .unlock(.newSecret)) == .entered("a"))
         #expect(scripted.received.filter { $0 == "GETPIN" }.count == 1)
     }
 
-    @Test("status lines and comments may stand anywhere")
+    @Test("status lines and comments are accepted anywhere")
     func statusLines() async throws {
         let scripted = try ScriptedPinentry(
             [
@@ -68,7 +68,7 @@ struct ScriptedPinentryTests {
         #expect(try await ask(scripted) == .entered("secret"))
     }
 
-    @Test("a long secret comes in pieces, with escapes and CR before each line's end")
+    @Test("a long secret is accepted in pieces, with escapes and CRLF line ends")
     func pieces() async throws {
         let piece = String(repeating: "x", count: 990)
         let scripted = try ScriptedPinentry([
@@ -77,14 +77,14 @@ struct ScriptedPinentryTests {
         #expect(try await ask(scripted) == .entered(piece + "%\n\r" + piece))
     }
 
-    @Test("an empty entry is an entry")
+    @Test("an empty entry is returned as such")
     func empty() async throws {
         #expect(try await ask(ScriptedPinentry(["GETPIN": "echo OK"])) == .entered(""))
         #expect(try await ask(ScriptedPinentry(["GETPIN": "printf 'D \\nOK\\n'"])) == .entered(""))
     }
 
     @Test(
-        "codes are answers",
+        "error codes become answers",
         arguments: [
             (83_886_179, Answer.cancelled), (83_886_278, .cancelled), (83_886_194, .cancelled),
             (99, .cancelled),
@@ -100,7 +100,7 @@ struct ScriptedPinentryTests {
         }
     }
 
-    @Test("no terminal is not the same as cancelled")
+    @Test("a missing terminal is distinguished from cancelling")
     func noTerminal() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "echo 'ERR 83918950 Inappropriate ioctl'"])
         await #expect(throws: PromptError(.notInteractive)) { try await ask(scripted) }
@@ -109,7 +109,7 @@ struct ScriptedPinentryTests {
     }
 
     @Test(
-        "what breaks the protocol fails, ends the program, and tells nothing of what was typed",
+        "a protocol violation fails, ends the program, and reveals nothing of what was typed",
         arguments: [
             "printf 'D MARK%%zz\\nOK\\n'", "printf 'D MARK%%\\nOK\\n'", "printf 'D MARK\\n'; exit 0",
             "printf 'D MARK'; exit 0", "printf 'D MARK\\nERR 1 MARK\\n'", "printf 'D MARK\\nMARK\\n'",
@@ -132,7 +132,7 @@ struct ScriptedPinentryTests {
         #expect(kill(process, 0) == -1 && errno == ESRCH)
     }
 
-    @Test("a program that does not greet, or refuses what the box needs, fails")
+    @Test("a program without a greeting, or that refuses a required command, fails")
     func refused() async throws {
         for greeting in ["exit 1", "echo 'ERR 83886085 no'", "echo garbage"] {
             let scripted = try ScriptedPinentry(greeting: greeting)
@@ -145,7 +145,7 @@ struct ScriptedPinentryTests {
         }
     }
 
-    @Test("labels and options that a program does not know are done without")
+    @Test("unknown optional commands are ignored")
     func unknownCommands() async throws {
         let unknown = "echo 'ERR 83886355 Unknown command'"
         let scripted = try ScriptedPinentry([
@@ -156,16 +156,16 @@ struct ScriptedPinentryTests {
         #expect(try await ask(scripted, .unlock(.newSecret)) == .entered("a"))
     }
 
-    @Test("a program that never answers is ended by our own watch, and that counts as time being up")
+    @Test("a silent program is ended by our own timer, as a timeout")
     func silent() async throws {
         let scripted = try ScriptedPinentry(["GETPIN": "trap '' TERM; while :; do read -r line || :; done"])
-        // The shortest time a box can have, and the watch's five seconds more.
+        // The shortest timeout of a prompt, and the timer's five seconds more.
         #expect(try await ask(scripted, .unlock(timeout: .seconds(1))) == .timedOut)
         let process = try #require(scripted.processIdentifier)
         #expect(kill(process, 0) == -1 && errno == ESRCH)
     }
 
-    @Test("a cancelled task ends a program that ignores SIGTERM, with what it started")
+    @Test("cancelling the task ends a program that ignores SIGTERM, and its children")
     func stubborn() async throws {
         let scripted = try ScriptedPinentry([
             "GETPIN": "trap '' TERM; sleep 1000 & echo $! > \"$directory/notes\"; while :; do wait; done"
@@ -183,7 +183,7 @@ struct ScriptedPinentryTests {
         try await eventually { ChildProcess.hasEnded(child) }
     }
 
-    @Test("a display that is not there gives way to the terminal")
+    @Test("a missing display falls back to the terminal")
     func displayGone() async throws {
         let scripted = try ScriptedPinentry(
             ["GETPIN": "printf 'D a\\nOK\\n'"],
@@ -195,7 +195,7 @@ struct ScriptedPinentryTests {
         #expect(try await Answer(prompter, .unlock(), at: origin) == .entered("a"))
     }
 
-    @Test("many boxes at once do not mix")
+    @Test("concurrent prompts do not mix")
     func concurrent() async throws {
         try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
             for number in 0..<8 {
@@ -211,8 +211,8 @@ struct ScriptedPinentryTests {
     }
 }
 
-/// Boxes as each flavour needs them.
-@Suite("Flavours")
+/// Differences between the pinentry programs.
+@Suite("Pinentry flavours")
 struct FlavorTests {
     private let terminal: PseudoTerminal
     private let judge = NewSecretJudge(rule: "A passcode has three letters.") { octets in
@@ -235,13 +235,13 @@ struct FlavorTests {
         return (answer, scripted.received, scripted.notes)
     }
 
-    @Test("GNOME has the heading where it says Message else, and no second button that cancels too")
+    @Test("GNOME's prompt has the heading as its title, and no second button that also cancels")
     func gnome() async throws {
         let once = "n=$((n+1)); if [ $n = 2 ]; then echo 'ERR 83886179 x'; else echo OK; fi"
         let heading = "Touch the fingerprint sensor"
         let touch = Prompt(.touch, requester: "app", heading: heading, fallbackTitle: "")
         let (answer, lines, _) = try await ask("gnome3", touch, ["CONFIRM": once])
-        // The affirmative button leaves the box, which comes back.
+        // The affirmative button closes the window, which is then shown again.
         #expect(answer == .cancelled)
         #expect(lines.filter { $0 == "CONFIRM" }.count == 2)
         #expect(lines.contains("SETPROMPT Touch the fingerprint sensor"))
@@ -253,7 +253,7 @@ struct FlavorTests {
     }
 
     @Test(
-        "without a bar a new secret is judged before it is asked for again",
+        "without a quality bar a new secret is checked before it is asked for again",
         arguments: ["gnome3", "curses", "tty"]
     )
     func judgedBetween(flavor: String) async throws {
@@ -269,7 +269,7 @@ struct FlavorTests {
         #expect(order == ["SETERROR Too short: use three.", again])
     }
 
-    @Test("with a bar a new secret is judged while it is typed", arguments: ["gtk2", "qt"])
+    @Test("with a quality bar a new secret is checked while it is typed", arguments: ["gtk2", "qt"])
     func bar(flavor: String) async throws {
         var prompt = Prompt(.newSecret, requester: "app", heading: "Choose")
         prompt.judge = judge
@@ -287,7 +287,7 @@ struct FlavorTests {
         #expect(lines.contains("SETREPEAT Again:"))
     }
 
-    @Test("how many more wait for the same is said")
+    @Test("the prompt states how many more requests wait for the same")
     func others() async throws {
         var prompt = Prompt.unlock()
         prompt.othersWaiting = 15

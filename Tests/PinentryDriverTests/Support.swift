@@ -5,7 +5,7 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// A prompt's answer as a value that can be compared; only tests may make text of a secret.
+/// A prompt's answer as a comparable value; only tests may convert a secret to text.
 enum Answer: Equatable, Sendable {
     case entered(String)
     case confirmed, fallback, cancelled, timedOut
@@ -48,17 +48,17 @@ extension PinentryPrompter {
 }
 
 extension Prompt {
-    /// A box to type a passcode into.
+    /// A prompt for a passcode.
     static func unlock(_ input: Input = .secret, timeout: Duration = .seconds(30)) -> Prompt {
         Prompt(input, requester: "/usr/bin/app", heading: "Unlock the keychain", timeout: timeout)
     }
 }
 
 extension PseudoTerminal {
-    /// A request from this terminal.
+    /// The origin of a request from this terminal.
     var origin: PromptOrigin { PromptOrigin(terminal: name, terminalType: "xterm", characterType: "C.UTF-8") }
 
-    /// Whether an escape sequence was drawn.
+    /// Whether an escape sequence was written.
     func drew(_ sequence: String) -> Bool {
         String(decoding: octets, as: UTF8.self).unicodeScalars.contains(sequence.unicodeScalars)
     }
@@ -66,7 +66,7 @@ extension PseudoTerminal {
 
 struct Timeout: Error {}
 
-/// Waits for a condition outside, for which there is no event.
+/// Polls a condition outside this process.
 func eventually(_ condition: () throws -> Bool) async throws {
     let deadline = ContinuousClock.now + Deadline.patience
     while try !condition() {
@@ -75,7 +75,7 @@ func eventually(_ condition: () throws -> Bool) async throws {
     }
 }
 
-/// How many processes of a name have a file open.
+/// The number of processes with a given name that have a file open.
 func users(of path: String, named name: String) throws -> Int {
     try entries(of: "/proc").filter { process in
         guard process.allSatisfy(\.isNumber), link("/proc/\(process)/exe")?.contains(name) == true else {

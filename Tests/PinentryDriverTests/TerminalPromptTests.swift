@@ -7,15 +7,18 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// The real programs, on a real terminal.
-@Suite("Boxes on a terminal")
+/// The real programs on a pseudo-terminal.
+@Suite("Prompts on a terminal")
 struct TerminalPromptTests {
     static let programs = ["/usr/bin/pinentry-tty", "/usr/bin/pinentry-curses"]
     private let terminal: PseudoTerminal
 
     init() throws { terminal = try PseudoTerminal() }
 
-    @Test("a secret is typed, names who asks and why, and is not drawn", arguments: programs)
+    @Test(
+        "a secret is typed without echo, and the prompt names the requester and the reason",
+        arguments: programs
+    )
     func secret(program: String) async throws {
         let person = ScriptedPerson(.sees("Passcode:", types: "correct 100% hörse"))
         async let done: Void = person.sit(at: terminal)
@@ -38,7 +41,7 @@ struct TerminalPromptTests {
         #expect(terminal.isEchoing && terminal.isCanonical)
     }
 
-    @Test("what went wrong is drawn whole, also on a narrow terminal", arguments: programs, [60, 80])
+    @Test("an error message is drawn whole, also on a narrow terminal", arguments: programs, [60, 80])
     func longError(program: String, columns: UInt16) async throws {
         let terminal = try PseudoTerminal(columns: columns)
         let error = "It is made of very common words or a known phrase. Five unrelated words are good."
@@ -49,7 +52,7 @@ struct TerminalPromptTests {
         for word in error.split(separator: " ") { #expect(terminal.text.contains(word), "\(terminal.text)") }
     }
 
-    @Test("the box is announced after it was put up and before it is answered", arguments: programs)
+    @Test("a prompt is announced after it is drawn and before it is answered", arguments: programs)
     func announced(program: String) async throws {
         let shown = Mutex(0)
         let terminal = terminal
@@ -64,7 +67,7 @@ struct TerminalPromptTests {
         #expect(shown.withLock { $0 } == 1)
     }
 
-    @Test("cancel is an answer")
+    @Test("cancelling is an answer")
     func cancelled() async throws {
         let onTTY = ScriptedPerson(.sees("Passcode:", presses: .endOfFile))
         async let first: Void = onTTY.sit(at: terminal)
@@ -76,7 +79,7 @@ struct TerminalPromptTests {
         try await second
     }
 
-    @Test("a new secret is asked for again until both entries are the same", arguments: programs)
+    @Test("a new secret is asked for until both entries match", arguments: programs)
     func newSecret(program: String) async throws {
         let prompt = Prompt(.newSecret, requester: "app", heading: "Choose a passcode", fieldLabel: "New:")
         async let done: Void = {
@@ -94,18 +97,18 @@ struct TerminalPromptTests {
         try await done
     }
 
-    @Test("nobody answers: the box goes when the time is up", arguments: programs)
+    @Test("an unanswered prompt ends with its timeout", arguments: programs)
     func timedOut(program: String) async throws {
         let prompt = Prompt.unlock(timeout: .seconds(1))
         #expect(try await Answer(PinentryPrompter(program), prompt, at: terminal) == .timedOut)
         #expect(terminal.isEchoing && terminal.isCanonical)
     }
 
-    @Test("a confirmation has two buttons, with titles that an app chose")
+    @Test("a confirmation has two buttons, with the app's titles")
     func confirmation() async throws {
         let prompt = Prompt(.confirmation, requester: "app", heading: "Delete it?", cancelTitle: "Oh_no")
         let prompter = PinentryPrompter(Self.programs[0])
-        // "OK" takes the o, so that "Oh_no" answers to h.
+        // "OK" has the access key o, so "Oh_no" has h.
         for (key, expected) in [("o", Answer.confirmed), ("h", .cancelled)] {
             async let done: Void = ScriptedPerson(.sees("[oh]?", presses: .text(key))).sit(at: terminal)
             #expect(try await Answer(prompter, prompt, at: terminal) == expected)
@@ -114,7 +117,7 @@ struct TerminalPromptTests {
         #expect(terminal.text.contains("Oh_no"))
     }
 
-    @Test("a touch has a fallback button, an own one, or none", arguments: programs)
+    @Test("a touch prompt has the default fallback button, a custom one or none", arguments: programs)
     func touch(program: String) async throws {
         let prompter = PinentryPrompter(program)
         let isCurses = program.hasSuffix("curses")
@@ -144,7 +147,7 @@ struct TerminalPromptTests {
         #expect(terminal.text.contains("Not recognised."))
     }
 
-    @Test("touch or passcode in one box", arguments: programs)
+    @Test("one prompt accepts touch or passcode", arguments: programs)
     func touchOrSecret(program: String) async throws {
         async let done: Void = ScriptedPerson(.sees("Passcode:", types: "typed")).sit(at: terminal)
         let prompt = Prompt(.touchOrSecret, requester: "app", heading: "Unlock")
@@ -153,7 +156,7 @@ struct TerminalPromptTests {
         #expect(terminal.text.contains("Touch the fingerprint sensor, or type the passcode."))
     }
 
-    @Test("a secret is shown until it was noted", arguments: programs)
+    @Test("a secret is shown until it is confirmed", arguments: programs)
     func show(program: String) async throws {
         let code = "7ZZK-QM4D-9TXB-100%-A1B2-C3D4-E5F6"
         let prompt = Prompt(.confirmation, requester: "app", heading: "Your recovery code")
@@ -165,13 +168,13 @@ struct TerminalPromptTests {
         try await done
     }
 
-    @Test("cancelling the task ends the program and puts the terminal in order", arguments: programs)
+    @Test("cancelling the task ends the program and restores the terminal", arguments: programs)
     func dismissed(program: String) async throws {
         let terminal = terminal
         let prompter = PinentryPrompter(program)
         let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
         try await terminal.wait(for: "Passcode:")
-        // Raw: each byte is read as it comes, and nothing is drawn.
+        // In raw mode each byte is read as it arrives, and nothing is echoed.
         try await eventually { !terminal.isEchoing }
         terminal.type("half a passc")
         task.cancel()
@@ -179,12 +182,12 @@ struct TerminalPromptTests {
         #expect(terminal.isEchoing && terminal.isCanonical)
         #expect(try users(of: terminal.name, named: "pinentry") == 0)
         if program.hasSuffix("curses") {
-            // Back from the other screen, cursor on.
+            // The main screen and the cursor are restored.
             try await eventually { terminal.drew("\u{1B}[?1049l") && terminal.drew("\u{1B}[?25h") }
         }
     }
 
-    @Test("a task that is cancelled before it asks starts nothing")
+    @Test("a task cancelled before it asks starts nothing")
     func cancelledBefore() async throws {
         let terminal = terminal
         let task = Task {
@@ -196,20 +199,20 @@ struct TerminalPromptTests {
         #expect(terminal.octets.isEmpty)
     }
 
-    @Test("a terminal that goes away takes the box with it", arguments: programs)
+    @Test("hanging up the terminal ends the prompt", arguments: programs)
     func hangUp(program: String) async throws {
         let terminal = terminal
         let prompter = PinentryPrompter(program)
         let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
         try await terminal.wait(for: "Passcode:")
-        // Raw: what it reads next is the hang-up.
+        // In raw mode: the next read returns the hang-up.
         try await eventually { !terminal.isEchoing }
         terminal.hangUp()
         await #expect(throws: PromptError(.notInteractive)) { try await task.value }
         #expect(try users(of: terminal.name, named: "pinentry") == 0)
     }
 
-    @Test("the longest reason fits into a box of 80 by 24", arguments: programs)
+    @Test("the longest reason fits into 80 by 24 characters", arguments: programs)
     func longReason(program: String) async throws {
         let prompt = Prompt(
             .touchOrSecret,
@@ -223,7 +226,7 @@ struct TerminalPromptTests {
         try await done
     }
 
-    @Test("on a small terminal the reason gives way, who asks does not", arguments: programs)
+    @Test("on a small terminal the reason is shortened, the requester is not", arguments: programs)
     func smallTerminal(program: String) async throws {
         let small = try PseudoTerminal(columns: 40, rows: 10)
         async let done: Void = ScriptedPerson(.sees("Passcode:", types: "x")).sit(at: small)
@@ -234,7 +237,7 @@ struct TerminalPromptTests {
         #expect(small.text.contains("Requested by /usr/bin/app"))
     }
 
-    @Test("a terminal on which no box fits is said to fail, not to be cancelled")
+    @Test("a terminal too small for any prompt is an error, not a cancellation")
     func tinyTerminal() async throws {
         let tiny = try PseudoTerminal(columns: 10, rows: 3)
         let error = await #expect(throws: PromptError(.prompterFailed)) {
@@ -243,7 +246,7 @@ struct TerminalPromptTests {
         #expect(error?.detail.contains("83886381") == true)
     }
 
-    @Test("what is no terminal of the user is refused before anything is started")
+    @Test("a path that is not a terminal of the user is refused before anything is started")
     func notATerminal() async throws {
         let scripted = try ScriptedPinentry()
         let prompter = PinentryPrompter(program: .testing(scripted.path))
@@ -269,7 +272,10 @@ struct TerminalPromptTests {
         try await prompter.checkCanPrompt(at: terminal.origin)
     }
 
-    @Test("a display alone is not enough for a program that draws on terminals", arguments: programs)
+    @Test(
+        "a display without a terminal is not enough for a program that draws on terminals",
+        arguments: programs
+    )
     func displayAlone(program: String) async throws {
         let prompter = PinentryPrompter(program)
         let origin = PromptOrigin(display: ":99")
@@ -277,7 +283,7 @@ struct TerminalPromptTests {
         await #expect(throws: PromptError(.notInteractive)) {
             try await Answer(prompter, .unlock(), at: origin)
         }
-        // One that would draw a window, and fell back to curses because there is no session.
+        // A program for windows that fell back to curses because there is no session.
         let fallen = try ScriptedPinentry(["GETINFO": "printf 'D gnome3:curses\\nOK\\n'"])
         await #expect(throws: PromptError(.notInteractive)) {
             try await PinentryPrompter(program: .testing(fallen.path)).checkCanPrompt(at: origin)

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// A shell with job control on a terminal of its own, and the processes it starts.
+/// A shell with job control on its own terminal, and its jobs.
 private final class Jobs {
     let terminal: PseudoTerminal
     private let directory: TemporaryDirectory
@@ -15,7 +15,7 @@ private final class Jobs {
     private var started: [Int32] = []
     private var count = 0
 
-    /// Starts bash as the leader of the terminal's session.
+    /// Starts bash as the terminal's session leader.
     init() async throws {
         terminal = try PseudoTerminal()
         directory = try TemporaryDirectory()
@@ -35,9 +35,9 @@ private final class Jobs {
         for process in started { kill(process, SIGKILL) }
     }
 
-    /// Types a command line in which `JOB` stands for a program that says who it is and waits.
+    /// Types a command line in which `JOB` stands for a program that reports its process ID and waits.
     ///
-    /// - Returns: that program.
+    /// - Returns: The program.
     func run(_ line: String) async throws -> PromptClient {
         count += 1
         let file = directory.appending("pid\(count)")
@@ -52,14 +52,14 @@ private final class Jobs {
         return client
     }
 
-    /// Waits until it stands as wanted: a shell hands its terminal over in its own time.
+    /// Waits for a standing: a shell changes the terminal's foreground group with a delay.
     func wait(for client: PromptClient, until isWanted: (TerminalStanding) -> Bool) async throws {
         try await Deadline.wait(for: "the standing of \(client)") {
             isWanted(standing(of: client)) ? true : nil
         }
     }
 
-    /// How it stands to this terminal, or another one.
+    /// The client's standing on this terminal, or on another one.
     func standing(of client: PromptClient, to other: PseudoTerminal? = nil) -> TerminalStanding {
         var status = stat()
         guard unsafe stat((other ?? terminal).name, &status) == 0 else { return .background }
@@ -76,10 +76,10 @@ private final class Jobs {
     }
 }
 
-@Suite("Who may have a box on a terminal")
+@Suite("Foreground and background on a terminal")
 struct TerminalStandingTests {
     @Test(
-        "what the shell waits for is in the foreground",
+        "a job that the shell waits for is in the foreground",
         arguments: [
             "JOB", "JOB | cat", "echo | JOB", "(JOB)", "sh -c \"JOB; true\"", "x=$(JOB)", "env JOB",
             "timeout 600 JOB", "setsid -w JOB", "script -qc \"JOB\" /dev/null", "bash -ic \"JOB; true\"",
@@ -88,16 +88,16 @@ struct TerminalStandingTests {
     func foreground(line: String) async throws {
         let jobs = try await Jobs()
         let client = try await jobs.run(line)
-        // The shell may still be about to hand its terminal over.
+        // The shell may not have changed the foreground group yet.
         if line.hasPrefix("script") {
-            // On a terminal of its own, made by script(1); on the one around it the shell waits for script.
+            // On script(1)'s own terminal; on the outer one the shell waits for script.
             return try await jobs.wait(for: client) { $0.channel != nil }
         }
         try await jobs.wait(for: client) { $0.channel?.identity.contains("session") == true }
     }
 
     @Test(
-        "what it does not wait for is in the background",
+        "a job that the shell does not wait for is in the background",
         arguments: [
             "JOB &", "JOB > /dev/null &", "(JOB &)", "sh -c \"JOB; true\" &", "JOB | cat &",
             "nohup JOB > /dev/null &",
@@ -110,7 +110,7 @@ struct TerminalStandingTests {
         try await jobs.wait(for: client) { $0 == .background }
     }
 
-    @Test("fg, bg and the stop key change it; a new window, and a new shell in it, is another channel")
+    @Test("fg, bg and the stop key change the standing; another window or shell is another channel")
     func changes() async throws {
         let jobs = try await Jobs()
         let client = try await jobs.run("JOB")
@@ -131,12 +131,12 @@ struct TerminalStandingTests {
         let third = try await others.run("JOB")
         try await others.wait(for: third) { $0.channel != nil }
         #expect(others.standing(of: third).channel != channel)
-        // The terminal of another session, with a shell that reads from it.
+        // Another session's terminal, whose shell reads from it.
         #expect(jobs.standing(of: third) == .background)
         #expect(others.standing(of: second) == .background)
     }
 
-    @Test("a terminal that controls nobody is nobody's, and each one is another channel")
+    @Test("a terminal without a session has a channel of its own")
     func nobody() async throws {
         let jobs = try await Jobs()
         let client = try await jobs.run("JOB")
@@ -148,7 +148,7 @@ struct TerminalStandingTests {
         #expect(jobs.standing(of: client, to: second).channel != channel)
     }
 
-    @Test("the client is looked at for each box: one that went to the background gets none")
+    @Test("the client's standing is checked for each prompt: in the background it gets none")
     func boxes() async throws {
         let jobs = try await Jobs()
         let client = try await jobs.run("JOB")
@@ -176,7 +176,7 @@ struct TerminalStandingTests {
         #expect(scripted.received == told, "no program was told of the terminal")
     }
 
-    @Test("who cannot be told from another process has no channel")
+    @Test("a client that cannot be identified reliably has no channel")
     func unknown() async throws {
         let jobs = try await Jobs()
         let client = try await jobs.run("JOB")
@@ -186,7 +186,7 @@ struct TerminalStandingTests {
         #expect(jobs.standing(of: PromptClient(process: client.process, start: 0)) == .foreground(nil))
     }
 
-    @Test("a line of /proc/PID/stat, whatever the program calls itself")
+    @Test("a line of /proc/PID/stat is parsed, whatever the program's name")
     func parsing() throws {
         let rest = "S 1 22 333 34816 4444 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 8 9"
         for name in ["(sh)", "(a) 1 2)", "(x\n()", "()"] {
@@ -197,7 +197,7 @@ struct TerminalStandingTests {
         #expect(ProcessStat("") == nil && ProcessStat("77 (sh) S 1 2") == nil && ProcessStat("77 (sh") == nil)
     }
 
-    @Test("a display is its socket; one over the network, or that is not there, is no channel")
+    @Test("a display's channel is its socket; a remote or missing display has none")
     func displays() throws {
         let directory = try TemporaryDirectory()
         func channel(_ origin: PromptOrigin) -> PromptChannel? {
@@ -219,7 +219,7 @@ struct TerminalStandingTests {
     }
 }
 
-/// A socket with a name.
+/// A socket bound to a path.
 private struct BoundSocket {
     private let path: String
     private let descriptor: CInt

@@ -5,8 +5,8 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// Boxes for a touch that this process draws: no program is there that could.
-@Suite("Boxes for a touch on a terminal")
+/// Touch prompts that this process draws, without a pinentry program.
+@Suite("Touch prompts on a terminal")
 struct TerminalTouchBoxTests {
     private let terminal: PseudoTerminal
     private let prompter = PinentryPrompter(
@@ -35,7 +35,7 @@ struct TerminalTouchBoxTests {
         )
     }
 
-    @Test("says what the others say, without control characters, and nothing of what is typed")
+    @Test("the prompt has the usual text without control characters, and echoes nothing")
     func lines() async throws {
         let prompt = prompt(
             reason: "to read your \u{202E}mail\u{1B}[2J\nnow: 鍵を読む",
@@ -60,7 +60,7 @@ struct TerminalTouchBoxTests {
         #expect(terminal.isEchoing && terminal.isCanonical)
     }
 
-    @Test("p is the fallback button where there is one")
+    @Test("the key p is the fallback button if there is one")
     func fallback() async throws {
         async let first = Answer(prompter, prompt(), at: terminal)
         try await terminal.wait(for: "[p] Use Passcode")
@@ -74,7 +74,7 @@ struct TerminalTouchBoxTests {
         #expect(try await second == .cancelled)
     }
 
-    @Test("is announced with its channel once it is drawn, and taken away with the task")
+    @Test("the prompt is announced with its channel once drawn, and removed when the task is cancelled")
     func takenAway() async throws {
         let terminal = terminal
         let (shown, announce) = AsyncStream.makeStream(of: PromptChannel?.self)
@@ -99,7 +99,7 @@ struct TerminalTouchBoxTests {
         #expect(terminal.isEchoing && terminal.isCanonical)
     }
 
-    @Test("goes when the time is up, and when the terminal hangs up")
+    @Test("the prompt ends with its timeout and when the terminal hangs up")
     func ends() async throws {
         #expect(try await Answer(prompter, prompt(timeout: .seconds(1)), at: terminal) == .timedOut)
         #expect(terminal.isEchoing && terminal.isCanonical)
@@ -117,7 +117,7 @@ struct TerminalTouchBoxTests {
         #expect(await asked.value == .notInteractive)
     }
 
-    @Test("is readable on a narrow terminal and without UTF-8, and is not drawn on another's terminal")
+    @Test("the prompt fits a narrow terminal without UTF-8, and is not drawn on another user's terminal")
     func places() async throws {
         let narrow = try PseudoTerminal(columns: 30)
         var origin = narrow.origin

@@ -3,12 +3,12 @@ import Primitives
 import SecretMemory
 import Testing
 
-@Suite("Every operation agrees with swift-crypto's")
+@Suite("Comparison with swift-crypto")
 struct LibraryTests {
     let key = Key(SecretBytes(copying: Array(0..<32)))
     let reference = SymmetricKey(data: Array(0..<32) as [UInt8])
 
-    @Test("what is sealed is AES-256-GCM", arguments: [0, 1, 15, 16, 17, 300, 5000])
+    @Test("sealing is AES-256-GCM", arguments: [0, 1, 15, 16, 17, 300, 5000])
     func sealing(count: Int) throws {
         let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let context = Array("associated".utf8)
@@ -26,7 +26,7 @@ struct LibraryTests {
         #expect(opened == plaintext)
     }
 
-    @Test("nothing that was changed opens, nor anything too short")
+    @Test("altered and truncated data do not open")
     func changes() throws {
         let plaintext: [UInt8] = [1, 2, 3]
         let sealed = unsafe plaintext.withUnsafeBytes {
@@ -49,7 +49,7 @@ struct LibraryTests {
         }
     }
 
-    @Test("a nonce is never used again")
+    @Test("a nonce is never reused")
     func nonces() {
         let nonces = (0..<200).map { _ in
             unsafe [UInt8]().withUnsafeBytes {
@@ -59,7 +59,7 @@ struct LibraryTests {
         #expect(Set(nonces).count == nonces.count)
     }
 
-    @Test("bytes that are drawn together are handed out once, and fresh ones after them")
+    @Test("random bytes drawn in advance are handed out once, and new ones after them")
     func supply() {
         var random = RandomSupply(count: 100)
         var nonces: [ArraySlice<UInt8>] = []
@@ -83,7 +83,7 @@ struct LibraryTests {
     }
 
     @Test(
-        "a digest is SHA-256, of what is secret and of what is not",
+        "a digest is SHA-256, for secret and public data",
         arguments: [0, 1, 55, 56, 63, 64, 65, 1000]
     )
     func digest(count: Int) {
@@ -93,7 +93,7 @@ struct LibraryTests {
         #expect(Primitives.SHA256.digest(ofSecret: octets.span).withOctets(Array.init) == expected)
     }
 
-    @Test("what is derived is HKDF-SHA256", arguments: [0, 1, 32, 64, 300], [1, 32, 42, 8160])
+    @Test("key derivation is HKDF-SHA256", arguments: [0, 1, 32, 64, 300], [1, 32, 42, 8160])
     func derivation(inputs: Int, count: Int) {
         let secret = (0..<inputs).map { UInt8(truncatingIfNeeded: 7 &* $0) }
         let (salt, info) = (Array(secret.reversed()), Array(secret.prefix(100)))
@@ -112,7 +112,7 @@ struct LibraryTests {
         #expect(derived == expected.withUnsafeBytes { unsafe Array($0) })
     }
 
-    @Test("what two parties agree on is X25519, and nothing with a key that would make it known")
+    @Test("key agreement is X25519, and refuses keys that give a known secret")
     func agreement() throws {
         for _ in 0..<20 {
             let theirs = Curve25519.KeyAgreement.PrivateKey()
@@ -132,6 +132,6 @@ struct LibraryTests {
 }
 
 extension [UInt8] {
-    /// A copy of what is lent.
+    /// Copies the bytes of a span.
     init(_ octets: Span<UInt8>) { self = octets.indices.map { octets[$0] } }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Primitives
 
-/// Vectors of others: those that swift-crypto tests itself with, in the checkout of it that this build was made of.
+/// The vectors of swift-crypto's own tests, in the checkout that this build used.
 @Suite(
-    "Every operation gives what others published",
+    "Published vectors",
     .enabled(if: VectorFiles.folder != nil, "swift-crypto was not checked out for this build")
 )
 struct PublishedVectorTests {
@@ -31,7 +31,7 @@ struct PublishedVectorTests {
         let testGroups: [Group]
     }
 
-    @Test("AES-256-GCM by Wycheproof: sealed alike, opened where valid, refused where not")
+    @Test("AES-256-GCM passes Wycheproof: the same ciphertexts, valid ones open, invalid ones do not")
     func sealing() throws {
         let groups = try VectorFiles.load(Sealing.self, from: "aes_gcm_test.json").testGroups
         let tests = groups.filter { $0.keySize == 256 && $0.ivSize == 96 && $0.tagSize == 128 }.flatMap(
@@ -82,7 +82,7 @@ struct PublishedVectorTests {
         let testGroups: [Group]
     }
 
-    @Test("X25519 by Wycheproof, and no secret that everybody knows")
+    @Test("X25519 passes Wycheproof, and refuses publicly known secrets")
     func agreement() throws {
         let groups = try VectorFiles.load(Agreement.self, from: "x25519_test.json").testGroups
         var known = 0
@@ -103,7 +103,7 @@ struct PublishedVectorTests {
         #expect(known > 10)
     }
 
-    @Test("HKDF-SHA256 by RFC 5869, appendix A")
+    @Test("HKDF-SHA256 gives the results of RFC 5869, appendix A")
     func derivation() throws {
         let cases = try VectorFiles.fields(of: "rfc-5869-HKDF-SHA256.txt")
         for test in cases {
@@ -125,7 +125,7 @@ struct PublishedVectorTests {
     }
 }
 
-/// A keyed digest by RFC 4231, section 4.
+/// A keyed digest of RFC 4231, section 4.
 struct HMACVector: Sendable, CustomTestStringConvertible {
     let number: Int
     let key: [UInt8]
@@ -179,9 +179,12 @@ struct HMACVector: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("A keyed digest is HMAC-SHA256 by RFC 4231")
+@Suite("HMAC-SHA256 vectors")
 struct HMACVectorTests {
-    @Test("also for keys that are longer than a block", arguments: HMACVector.all)
+    @Test(
+        "keyed digests equal those of RFC 4231, also for keys longer than a block",
+        arguments: HMACVector.all
+    )
     func digest(vector: HMACVector) {
         let digest = KeyedDigest.of(vector.text, key: Key(SecretBytes(copying: vector.key)))
         #expect(digest == [UInt8](hexadecimal: vector.digest))

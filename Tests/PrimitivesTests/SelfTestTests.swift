@@ -1,14 +1,14 @@
 import Primitives
 import Testing
 
-@Suite("Known answers at the start")
+@Suite("Known-answer self-test")
 struct SelfTestTests {
     @Test("every operation gives its published answer")
     func published() throws {
         try SelfTest.run()
     }
 
-    @Test("a wrong answer is seen, whichever byte of it is wrong", arguments: KnownAnswers.Operation.allCases)
+    @Test("a wrong answer is detected, whichever byte is wrong", arguments: KnownAnswers.Operation.allCases)
     func wrong(operation: KnownAnswers.Operation) {
         let count = KnownAnswers.published[operation].count
         #expect(count >= 32)
@@ -21,7 +21,7 @@ struct SelfTestTests {
         }
     }
 
-    @Test("an answer that is missing is a wrong one", arguments: KnownAnswers.Operation.allCases)
+    @Test("a missing answer counts as wrong", arguments: KnownAnswers.Operation.allCases)
     func missing(operation: KnownAnswers.Operation) {
         var answers = KnownAnswers.published
         answers[operation] = []

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The vectors that swift-crypto tests itself with, read in place.
+/// The vectors of swift-crypto's own tests, read in place.
 enum VectorFiles {
-    /// In the checkout that lies with the running program's build; nil where that is elsewhere.
+    /// In the checkout within the running program's build directory; nil if that is elsewhere.
     static let folder: URL? = {
         guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         else { return nil }
@@ -25,7 +25,7 @@ enum VectorFiles {
         try JSONDecoder().decode(Vectors.self, from: data(of: name))
     }
 
-    /// The cases of a file of lines `NAME = VALUE`, each of which starts with `COUNT`.
+    /// The cases of a file of `NAME = VALUE` lines, each of which starts with `COUNT`.
     static func fields(of name: String) throws -> [[String: String]] {
         var cases: [[String: String]] = []
         for line in String(decoding: try data(of: name), as: UTF8.self).split(separator: "\n") {

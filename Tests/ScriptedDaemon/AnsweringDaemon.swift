@@ -4,21 +4,21 @@ package import KeychainModel
 package import SecretMemory
 import Synchronization
 
-/// A daemon that greets, answers one request after the other, and keeps what was asked.
+/// A daemon that greets, answers requests one after the other, and records them.
 extension ScriptedDaemon {
-    /// What the script says to one request.
+    /// A scripted answer to a request.
     package enum Answer {
         /// A success with a body.
         case reply(@Sendable (ReplyHead) -> SecretBuffer)
         /// A failure.
         case failure(KeychainError)
-        /// Nothing, until the client cancels the request; then `appCancel`.
+        /// No reply until the client cancels the request; then `appCancel`.
         case hold
 
         /// A success with this body.
         package static func body(_ body: some WireBody & Sendable) -> Answer { .reply { $0.message(body) } }
 
-        /// Items on one page.
+        /// Items on a single page.
         package static func items(_ items: [Item]) -> Answer {
             .reply { head in
                 var writer = WireWriter(SecretBuffer(minimumCapacity: 256))
@@ -29,13 +29,13 @@ extension ScriptedDaemon {
         }
     }
 
-    /// An item of an answer.
+    /// An item in a reply.
     package struct Item: Sendable {
         private let reference: [UInt8]?
         private let attributes: ItemAttributes?
         private let data: [UInt8]?
 
-        /// Describes an item; each part is there only if it was asked for.
+        /// Creates an item; each part is present only if it was requested.
         package init(reference: [UInt8]? = nil, attributes: ItemAttributes? = nil, data: [UInt8]? = nil) {
             self.reference = reference
             self.attributes = attributes
@@ -61,7 +61,7 @@ extension ScriptedDaemon {
         }
     }
 
-    /// Answers a request; called on the connection's thread with the reader at the body.
+    /// Answers a request; called on the connection's thread, with the reader at the body.
     package typealias Answering = @Sendable (RequestHead, inout CBORReader) throws -> Answer
 
     /// Listens in a directory of its own.
@@ -94,7 +94,7 @@ extension ScriptedDaemon {
     }
 }
 
-/// What was asked for, in order.
+/// The requests received, in order.
 final class RequestLog: Sendable {
     let methods = Mutex<[KeychainModel.Method]>([])
 }

@@ -6,26 +6,26 @@ package import KeychainModel
 package import SecretMemory
 import Synchronization
 
-/// A daemon on a real socket that does what a test tells it, one thread per connection.
+/// A scripted daemon on a real socket, with one thread per connection.
 package final class ScriptedDaemon: Sendable {
-    /// What happens on one connection; the peer hangs up when it returns or throws.
+    /// Runs on each connection; the peer hangs up when it returns or throws.
     package typealias Script = @Sendable (ScriptedPeer) throws -> Void
 
-    /// A keychain that talks to this daemon.
+    /// A keychain client connected to this daemon.
     package let keychain: RemoteKeychain
 
     private let home: TemporaryHome
     private let listener: CInt
     private let accepted = Mutex<[ScriptedPeer]>([])
 
-    /// What an answering daemon was asked for so far, without the greeting.
+    /// The requests to an answering daemon so far, without the greeting.
     package var requested: [KeychainModel.Method] { log.methods.withLock { $0 } }
     let log: RequestLog
 
-    /// How many connected so far.
+    /// The number of connections so far.
     package var connections: Int { accepted.withLock(\.count) }
 
-    /// Listens where `home` has its socket.
+    /// Listens on the socket of `home`.
     package convenience init(_ home: TemporaryHome, script: @escaping Script) throws {
         try self.init(home, log: RequestLog(), script: script)
     }
@@ -34,7 +34,7 @@ package final class ScriptedDaemon: Sendable {
         self.log = log
         self.home = home
         keychain = RemoteKeychain(layout: home.layout, daemon: .none)
-        // Whoever sees the socket's name can connect to it.
+        // Clients can connect as soon as the socket has its name.
         let unnamed = home.layout.socket + ".new"
         listener = try Self.bind(unnamed)
         guard listen(listener, 16) == 0, rename(unnamed, home.layout.socket) == 0 else {
@@ -58,7 +58,7 @@ package final class ScriptedDaemon: Sendable {
 
     deinit { stop() }
 
-    /// Hangs up on everybody and listens no more.
+    /// Closes all connections, and stops listening.
     package func stop() {
         shutdown(listener, CInt(SHUT_RDWR))
         for peer in accepted.withLock({ $0 }) { peer.hangUp() }
@@ -80,9 +80,9 @@ package final class ScriptedDaemon: Sendable {
     }
 }
 
-/// A request as it arrived.
+/// A received request.
 package struct ScriptedRequest: Sendable {
-    /// Its number and what it asks for.
+    /// The request's number and method.
     package let head: RequestHead
     private let message: MessageBox
 
@@ -95,7 +95,7 @@ package struct ScriptedRequest: Sendable {
         self.message = MessageBox(message)
     }
 
-    /// The secret that a request adds.
+    /// The secret of a request that adds one.
     package func addedOctets() throws -> [UInt8] {
         try message.message.read { reader in
             _ = try RequestHead(from: &reader)
@@ -107,10 +107,10 @@ package struct ScriptedRequest: Sendable {
         }
     }
 
-    /// What it asks for, in detail.
+    /// The decoded body.
     package func body<Body: WireBody>(_ type: Body.Type) throws -> Body { try read { try Body(from: &$0) } }
 
-    /// Lends the reader at the body.
+    /// Calls `body` with a reader at the request's body.
     package func read<Result>(_ body: (inout CBORReader) throws -> Result) throws -> Result {
         try message.message.read { reader in
             _ = try RequestHead(from: &reader)
@@ -121,18 +121,18 @@ package struct ScriptedRequest: Sendable {
 
 /// An item to send.
 package struct ScriptedItem: Sendable {
-    /// What describes it.
+    /// The item's attributes.
     package let attributes: ItemAttributes
-    /// Its secret, where it was asked for.
+    /// The item's secret, if requested.
     package let data: [UInt8]?
 
-    /// Describes an item.
+    /// Creates an item.
     package init(attributes: ItemAttributes, data: [UInt8]?) {
         self.attributes = attributes
         self.data = data
     }
 
-    /// An item of which only the account is known.
+    /// Creates an item with an account only.
     package init(account: String, data: [UInt8]?) {
         self.init(attributes: [.account: .string(account)], data: data)
     }
@@ -155,7 +155,7 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
 
     deinit { close(descriptor) }
 
-    /// Greets and takes the hello that must follow.
+    /// Sends the greeting, and receives the hello.
     package func welcome() throws {
         try send(ReplyHead(id: 0).message(Greeting(nonce: Self.nonce, daemonVersion: "scripted")))
         let hello = try next()
@@ -166,7 +166,7 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
         try reply(to: hello)
     }
 
-    /// The next request.
+    /// Receives the next request.
     package func next() throws -> ScriptedRequest {
         while true {
             if let message = try receiver.next() { return try ScriptedRequest(message) }
@@ -174,14 +174,14 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
         }
     }
 
-    /// Answers that it was done.
+    /// Replies with success.
     package func reply(to request: ScriptedRequest, _ body: some WireBody = EmptyBody(), more: Bool = false)
         throws
     {
         try send(ReplyHead(id: request.head.id, more: more).message(body))
     }
 
-    /// Answers that it failed.
+    /// Replies with an error.
     package func refuse(_ request: ScriptedRequest, _ error: KeychainError) throws {
         try send(ReplyHead(id: request.head.id, status: error.status).message(Failure(error)))
     }
@@ -211,11 +211,11 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
     /// Sends a message.
     package func send(_ message: borrowing SecretBuffer) throws { try Frame.send(message, to: descriptor) }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     package func send(octets: [UInt8]) {
         _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL))
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     package func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }

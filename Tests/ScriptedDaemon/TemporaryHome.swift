@@ -1,12 +1,12 @@
 import Foundation
 package import KeychainModel
 
-/// A private `TOUCHSTONE_HOME` that is removed with its owner.
+/// A private `TOUCHSTONE_HOME` that is deleted with its owner.
 package final class TemporaryHome: Sendable {
     /// The directory.
     package let path: String
 
-    /// Makes it, with the directories that a daemon would make.
+    /// Creates it, with the directories that a daemon would create.
     package init() throws {
         path = FileManager.default.temporaryDirectory.path + "/client-\(UUID().uuidString.prefix(8))"
         for directory in [path, path + "/run", path + "/data"] {
@@ -20,7 +20,7 @@ package final class TemporaryHome: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The places in it.
+    /// The paths in it.
     package var layout: Layout {
         Layout(
             runtimeDirectory: path + "/run",
@@ -31,8 +31,8 @@ package final class TemporaryHome: Sendable {
 
     /// Writes an executable script, and returns its path.
     ///
-    /// A shell writes it: while this process had it open, a program that another thread starts could hold a copy
-    /// of the descriptor, and a file that is open for writing cannot be executed.
+    /// A shell writes it: if this process had the file open, a program started by another thread could inherit the descriptor,
+    /// and a file open for writing cannot be executed.
     package func script(_ text: String) throws -> String {
         let file = path + "/script"
         let shell = Process()

@@ -5,13 +5,16 @@ import Testing
 extension SecretMemoryTests {
     @Suite("Locked pages")
     struct LockedPagesTests {
-        @Test("memory for secrets can be prepared, more than once")
+        @Test("memory for secrets can be prepared more than once")
         func prepares() throws {
             try LockedPages.prepare()
             try LockedPages.prepare()
         }
 
-        @Test("small and large blocks are locked, undumped and wiped on fork", arguments: [32, 100_000])
+        @Test(
+            "small and large blocks are locked, excluded from core dumps and wiped on fork",
+            arguments: [32, 100_000]
+        )
         func pageFlags(count: Int) {
             let secret = SecretBytes(repeating: 0x5A, count: count)
             let flags = virtualMemoryFlags(at: secret.address)
@@ -27,7 +30,7 @@ extension SecretMemoryTests {
             #expect(octets == .init(repeating: 0x5A, count: 32))
         }
 
-        @Test("a block that was given back is used again")
+        @Test("a freed block is used again")
         func reuses() {
             let addresses = (1...1000).map { _ in SecretBytes(repeating: 1, count: 500).address }
             #expect(Set(addresses).count == 1)
@@ -44,7 +47,7 @@ extension SecretMemoryTests {
             #expect(held.allSatisfy { $0.isIntact })
         }
 
-        @Test("when the arena is full, secrets get locked pages of their own, and the arena recovers")
+        @Test("with a full arena secrets get locked pages of their own, and the arena recovers")
         func arenaExhaustion() {
             var held: [Held] = []
             for index in 0..<(LockedPages.arenaByteCount / 16_384 + 36) {
@@ -62,7 +65,7 @@ extension SecretMemoryTests {
             #expect(LockedPages.inspect(address: again.address, count: 1) == [1])
         }
 
-        @Test("the region of a large secret is used again, and holds nothing of it")
+        @Test("the region of a large secret is reused without its contents")
         func spareRegion() {
             let addresses = (0..<20).map { round -> UInt in
                 let secret = SecretBytes(count: 100_000) { octets in
@@ -75,9 +78,9 @@ extension SecretMemoryTests {
             #expect(Set(addresses).count < addresses.count)
         }
 
-        @Test("an arena that was cut into the smallest blocks can be whole again")
+        @Test("an arena split into the smallest blocks merges into one again")
         func fragmentation() {
-            // Every second one is let go first, so that halves come back apart.
+            // Every second block is freed first, so that halves are freed separately.
             var held = (0..<(LockedPages.arenaByteCount / 32 + 8000)).map {
                 Held(octet: UInt8($0 % 251), count: 1 + $0 % 32)
             }
@@ -91,7 +94,7 @@ extension SecretMemoryTests {
             #expect(inArena == LockedPages.arenaByteCount / 16_384)
         }
 
-        @Test("many tasks may allocate at once")
+        @Test("many tasks can allocate concurrently")
         func concurrent() async {
             await withTaskGroup(of: Bool.self) { group in
                 for task in 0..<8 {
@@ -107,7 +110,7 @@ extension SecretMemoryTests {
     }
 }
 
-/// A secret whose content is known, to be kept in an array.
+/// A secret with known contents, in a class so that an array can hold it.
 private final class Held {
     let octet: UInt8
     let secret: SecretBytes
@@ -122,7 +125,7 @@ private final class Held {
     var isIntact: Bool { secret.withOctets { octets in octets.indices.allSatisfy { octets[$0] == octet } } }
 }
 
-/// `VmFlags` of the mapping that holds `address`, from `/proc/self/smaps`.
+/// `VmFlags` of the mapping that contains `address`, from `/proc/self/smaps`.
 private func virtualMemoryFlags(at address: UInt) -> Set<String> {
     var isHere = false
     for line in lines(of: "/proc/self/smaps") {
@@ -152,10 +155,10 @@ private func lines(of path: String) -> [Substring] {
     return String(decoding: text, as: UTF8.self).split(separator: "\n")
 }
 
-/// The highest byte that a child made by fork(2) finds there, as its exit status; nil when there was no child.
+/// The highest byte that a child made by fork(2) finds there, as its exit status; nil if fork failed.
 private func lastOctetInChild(_ octets: UnsafeRawBufferPointer) -> CInt? {
     typealias Fork = @convention(c) () -> pid_t
-    // Swift hides fork(2), since little may be done in the child; this one compares and leaves.
+    // Swift hides fork(2), since the child may do little; this one compares and exits.
     guard let symbol = unsafe dlsym(nil, "fork") else { return nil }
     let fork = unsafe unsafeBitCast(symbol, to: Fork.self)
     let child = fork()

@@ -6,7 +6,7 @@ extension SecretMemoryTests {
     struct SecretBufferTests {
         private struct FillFailed: Error {}
 
-        @Test("bytes come out in the order in which they went in")
+        @Test("bytes are kept in the order in which they were appended")
         func appends() {
             var buffer = SecretBuffer()
             for octet: UInt8 in 0..<100 { buffer.append(octet) }
@@ -19,7 +19,7 @@ extension SecretMemoryTests {
             #expect(octets == [UInt8](0..<200) + more)
         }
 
-        @Test("bytes can be put before all others", arguments: [0, 10, 16_380])
+        @Test("bytes can be inserted before all others", arguments: [0, 10, 16_380])
         func prepends(count: Int) {
             var buffer = SecretBuffer()
             for index in 0..<count { buffer.append(UInt8(truncatingIfNeeded: index)) }
@@ -29,7 +29,7 @@ extension SecretMemoryTests {
             #expect(octets == start + (0..<count).map { UInt8(truncatingIfNeeded: $0) })
         }
 
-        @Test("growing leaves no copy behind")
+        @Test("growing leaves no copy in memory")
         func growthLeavesNoCopy() {
             var buffer = SecretBuffer(minimumCapacity: 64)
             var addresses: Set<UInt> = []
@@ -54,7 +54,7 @@ extension SecretMemoryTests {
             #expect(isIntact)
         }
 
-        @Test("a reader may write in place, and only what it reports is kept")
+        @Test("a closure can write in place, and only the count it returns is kept")
         func fillsInPlace() {
             var buffer = SecretBuffer()
             buffer.append(1)
@@ -68,7 +68,7 @@ extension SecretMemoryTests {
             #expect(octets == [1, 2, 3])
         }
 
-        @Test("what a throwing reader wrote is wiped, what was there before stays")
+        @Test("what a throwing closure wrote is wiped, and earlier bytes stay")
         func throwingFill() {
             var buffer = SecretBuffer()
             buffer.append(1)
@@ -84,7 +84,7 @@ extension SecretMemoryTests {
             #expect(octets == [1])
         }
 
-        @Test("removing everything wipes it, with the block kept or not", arguments: [true, false])
+        @Test("removing all bytes wipes them, with the block kept or not", arguments: [true, false])
         func removeAll(keepingCapacity: Bool) {
             var buffer = SecretBuffer()
             for _ in 1...100 { buffer.append(0x5A) }
@@ -100,7 +100,7 @@ extension SecretMemoryTests {
             #expect(octets == [7])
         }
 
-        @Test("finishing hands the block over, and it is wiped with the secret")
+        @Test("finishing hands over the block, which is wiped with the secret")
         func finishes() {
             var buffer = SecretBuffer()
             for _ in 1...50 { buffer.append(0x5A) }
@@ -122,6 +122,6 @@ extension SecretMemoryTests {
 }
 
 extension SecretBuffer {
-    /// Where the bytes are.
+    /// The address of the bytes.
     var address: UInt { unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
 }

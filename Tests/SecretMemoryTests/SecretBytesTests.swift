@@ -16,7 +16,7 @@ extension SecretMemoryTests {
             #expect(heldCount == count)
         }
 
-        @Test("one differing byte is enough, wherever it is", arguments: [0, 15, 31])
+        @Test("secrets that differ in one byte do not match, wherever it is", arguments: [0, 15, 31])
         func oneDifferingOctet(index: Int) {
             let first = SecretBytes(repeating: 0x5A, count: 32)
             let second = SecretBytes(count: 32) { octets in
@@ -33,7 +33,7 @@ extension SecretMemoryTests {
             #expect(!matched)
         }
 
-        @Test("a secret is zeros before it is filled, whatever the block held before")
+        @Test("a new secret is zero, whatever the block held before")
         func zerosFirst() {
             for _ in 1...3 {
                 _ = SecretBytes(count: 64) { octets in
@@ -45,7 +45,7 @@ extension SecretMemoryTests {
             }
         }
 
-        @Test("the bytes are gone once the owner lets go", arguments: [1, 32, 100, 4096, 16_384])
+        @Test("the bytes are wiped when the owner is released", arguments: [1, 32, 100, 4096, 16_384])
         func wipedAtTheEnd(count: Int) {
             let address = addressOfReleased(count: count)
             #expect(LockedPages.inspect(address: address, count: count) == .init(repeating: 0, count: count))
@@ -54,13 +54,13 @@ extension SecretMemoryTests {
         private func addressOfReleased(count: Int) -> UInt {
             let secret = SecretBytes(repeating: 0x5A, count: count)
             let address = secret.address
-            // The look is worth something only if it sees the secret while there is one.
+            // The control: the inspection finds the secret while it exists.
             let seen = LockedPages.inspect(address: address, count: count)
             #expect(seen == .init(repeating: 0x5A, count: count))
             return address
         }
 
-        @Test("what a throwing fill wrote is wiped")
+        @Test("what a throwing closure wrote is wiped")
         func throwingFillIsWiped() {
             var address: UInt?
             #expect(throws: FillFailed.self) {
@@ -74,7 +74,7 @@ extension SecretMemoryTests {
             #expect(left == .init(repeating: 0, count: 48))
         }
 
-        @Test("a copy is a second secret: each is wiped with its own owner")
+        @Test("a copy is a second secret; each is wiped with its own owner")
         func copies() {
             let first = SecretBytes(repeating: 0x5A, count: 32)
             let address = { (copy: consuming SecretBytes) in copy.address }(first.copy())
@@ -83,7 +83,7 @@ extension SecretMemoryTests {
             #expect(octets == .init(repeating: 0x5A, count: 32))
         }
 
-        @Test("an array that is consumed ends up empty, and its bytes in the secret")
+        @Test("a consumed array is empty afterwards, and the secret has its bytes")
         func consumesArray() {
             var array: [UInt8] = [1, 2, 3]
             let secret = SecretBytes(consumingAndWiping: &array)
@@ -92,7 +92,7 @@ extension SecretMemoryTests {
             #expect(array.isEmpty)
         }
 
-        @Test("an array keeps its count and loses its bytes when it is wiped")
+        @Test("wiping an array keeps its count and clears its bytes")
         func wipesArray() {
             var array: [UInt8] = [1, 2, 3]
             wipe(&array)
@@ -107,7 +107,7 @@ extension SecretMemoryTests {
             #expect(RandomBytes.array(count: 0).isEmpty)
         }
 
-        @Test("comparison looks at bytes and lengths")
+        @Test("comparison covers bytes and lengths")
         func constantTime() {
             #expect(ConstantTime.areEqual([], []))
             #expect(ConstantTime.areEqual([1, 2], [1, 2]))
@@ -125,9 +125,9 @@ extension SecretBytes {
         }
     }
 
-    /// Where the bytes are.
+    /// The address of the bytes.
     var address: UInt { unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
 
-    /// The bytes, copied out for a comparison in a test.
+    /// A copy of the bytes, for comparison in a test.
     var octets: [UInt8] { unsafe withUnsafeBytes { unsafe [UInt8]($0) } }
 }

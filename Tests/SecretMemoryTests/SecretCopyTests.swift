@@ -3,15 +3,15 @@
     import SecretMemory
     import Testing
 
-    /// What copying leaves in the vector registers, as the frame of a signal shows it.
+    /// The vector registers after a copy, as found in a signal frame.
     @Suite("Registers after a copy")
     struct SecretCopyTests {
         private static let counts = [16, 17, 24, 32, 33, 48, 64, 96, 128, 200, 1000]
 
-        /// Whether the signal has its handler.
+        /// Whether the signal's handler is installed.
         ///
-        /// It keeps it: the tests run at once, and a signal that one raises while another takes the handler back would
-        /// end the process.
+        /// It stays installed: the tests run concurrently, and a signal raised after another test removed the handler would end
+        /// the process.
         private static let isHandled: Bool = {
             var action = sigaction()
             action.__sigaction_handler.sa_handler = { _ in }
@@ -19,9 +19,9 @@
             return sigaction(SIGUSR2, &action, nil) == 0
         }()
 
-        /// Runs `body`, and has a signal store the registers that it leaves.
+        /// Runs `body`, and stores the registers that it leaves by raising a signal.
         ///
-        /// - Returns: what the signal put on the stack of its handler.
+        /// - Returns: The signal frame on the handler's stack.
         private static func registers(after body: () -> Void) -> [UInt8] {
             let octetCount = 64 * 1024
             let memory = UnsafeMutableRawPointer.allocate(byteCount: octetCount, alignment: 64)
@@ -44,13 +44,13 @@
             return Array(UnsafeRawBufferPointer(start: memory, count: octetCount).drop { $0 == 0 })
         }
 
-        /// Whether 16 bytes of `secret`, as many as the smallest vector register holds, are among `octets`.
+        /// Whether `octets` contains 16 consecutive bytes of `secret`, the size of the smallest vector register.
         private static func leaves(_ secret: [UInt8], in octets: [UInt8]) -> Bool {
             let pieces = stride(from: 0, through: secret.count - 16, by: 16).map { secret[$0..<($0 + 16)] }
             return (pieces + [secret.suffix(16)]).contains { octets.firstRange(of: $0) != nil }
         }
 
-        @Test("an ordinary copy leaves what it copied: the control")
+        @Test("an ordinary copy leaves its bytes in registers (control)")
         func control() {
             let left = Self.counts.filter { count in
                 let secret = RandomBytes.array(count: count)
@@ -65,7 +65,7 @@
             #expect(!left.isEmpty)
         }
 
-        @Test("a secret's copy leaves nothing", arguments: counts)
+        @Test("a copy of a secret leaves nothing in registers", arguments: counts)
         func secretBytes(_ count: Int) {
             let secret = RandomBytes.array(count: count)
             var held = SecretBytes.random(count: 0)
@@ -77,7 +77,10 @@
             #expect(held.count == count)
         }
 
-        @Test("a buffer that is filled, grows or gets bytes before its own leaves nothing", arguments: counts)
+        @Test(
+            "a buffer that is filled, grows or is prepended to leaves nothing in registers",
+            arguments: counts
+        )
         func secretBuffer(_ count: Int) {
             let secret = RandomBytes.array(count: count)
             var buffer = SecretBuffer(minimumCapacity: count)
@@ -92,7 +95,7 @@
             #expect(areEqual)
         }
 
-        @Test("a comparison leaves nothing", arguments: counts)
+        @Test("a comparison leaves nothing in registers", arguments: counts)
         func comparison(_ count: Int) {
             let secret = SecretBytes.random(count: count)
             let other = secret.copy()

@@ -1,7 +1,7 @@
 import Testing
 
-/// All tests that look at pages after their owner let go, one after another.
+/// Parent of the tests that inspect pages after their owner is released; serialized.
 ///
-/// A block that was just given back is the next to be handed out: a test beside them would write to it.
+/// A freed block is the next to be allocated: a concurrent test would write to it.
 @Suite("Secret memory", .serialized)
 enum SecretMemoryTests {}

@@ -4,9 +4,9 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite("Results as dictionaries of any hashable keys", .timeLimit(.minutes(20)))
+@Suite("Results as dictionaries with any hashable keys", .timeLimit(.minutes(20)))
 struct HashableIdiomsTests {
-    @Test("have their values under the constants, and equal a dictionary of the app's")
+    @Test("results have their values under the constants, and equal a dictionary of the app's")
     func results() async throws {
         let keychain = try await PrivateKeychain.ready()
         try keychain.use {
@@ -24,7 +24,7 @@ struct HashableIdiomsTests {
             #expect(SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess)
             let items = try #require(result as? [[AnyHashable: Any]])
             let first = try #require(items.first)
-            // KeychainAccess's `allKeys()` and its like.
+            // KeychainAccess's `allKeys()` and similar functions.
             #expect(items.compactMap { $0[kSecAttrAccount] as? String } == ["ada"])
             #expect(first["acct"] as? String == "ada")
             #expect(first[kSecValueData as String] as? Data == Data("secret".utf8))
@@ -54,7 +54,7 @@ struct HashableIdiomsTests {
         ]
     }
 
-    @Test("make an object equal to its value, with one hash, either way round")
+    @Test("an object equals its value and has the same hash, in both directions")
     func contract() {
         for (object, value) in Self.pairs {
             let object = object as AnyHashable
@@ -65,7 +65,7 @@ struct HashableIdiomsTests {
         #expect(AnyHashable(NSNumber(value: true)) != AnyHashable(1))
         #expect(AnyHashable(NSNumber(value: 1)) != AnyHashable(true))
         #expect(AnyHashable(NSString(string: "1")) != AnyHashable(1))
-        // A name still goes where an object is wanted.
+        // A constant's name is accepted in place of an object.
         let names: [AnyHashable: Int] = [kSecAttrAccount: 1, kSecAttrService: 2]
         #expect(names["acct"] == 1 && names[NSString(string: "svce")] == 2)
         #expect((names as NSDictionary)[kSecAttrService] as? Int == 2)

@@ -3,10 +3,10 @@
 import LocalAuthentication
 import Testing
 
-// The ways in which iOS code spells its queries, results and errors. This file is compiled in Swift 6 mode here
-// and in Swift 5 mode by the target SecurityIdiomsSwift5Tests; it uses nothing but what exists on Apple's systems.
+// Common spellings of queries, results and errors in iOS code. This file is compiled in Swift 6 mode here and in Swift 5 mode by
+// the target SecurityIdiomsSwift5Tests; it uses only what exists on Apple's systems.
 
-@Suite("A key of an iOS app")
+@Suite("Keys in an iOS app")
 struct KeyIdiomsTests {
     private let parameters: [String: Any] = [
         kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,
@@ -17,7 +17,7 @@ struct KeyIdiomsTests {
         ] as [String: Any],
     ]
 
-    @Test("is made, signs and verifies, and reports errors by pointer")
+    @Test("a key is created, signs and verifies, and reports errors through a pointer")
     func signature() throws {
         var error: Unmanaged<CFError>?
         guard let privateKey = SecKeyCreateRandomKey(parameters as CFDictionary, &error) else {
@@ -46,7 +46,7 @@ struct KeyIdiomsTests {
         #expect((failure as Error as NSError).domain == NSOSStatusErrorDomain)
     }
 
-    @Test("is exported, imported, cast from a result and told from other objects")
+    @Test("a key is exported, imported, cast from a result and distinguished from other objects")
     func representation() throws {
         let key = SecKeyCreateRandomKey(parameters as CFDictionary, nil)!
         guard let exported = SecKeyCopyExternalRepresentation(key, nil) else { return }
@@ -67,7 +67,7 @@ struct KeyIdiomsTests {
         #expect((query as CFDictionary).count == 2)
     }
 
-    @Test("encrypts, agrees on a key, and is made in pairs by the old function")
+    @Test("a key encrypts and agrees, and the old function creates pairs")
     func encryption() {
         var publicKey: SecKey?
         var privateKey: SecKey?
@@ -111,14 +111,14 @@ struct KeyIdiomsTests {
     }
 }
 
-@Suite("A query of an iOS app")
+@Suite("Queries in an iOS app")
 struct QueryIdiomsTests {
-    /// The query as the keychain sees it.
+    /// The query as a dictionary of strings.
     private func strings(_ query: CFDictionary) -> [String: String]? { query as? [String: String] }
 
     private let expected = ["class": "genp", "acct": "ada"]
 
-    @Test("may be a dictionary of strings, of constants, or of objects")
+    @Test("a query can be a dictionary of strings, of constants or of objects")
     func dictionaries() {
         #expect(
             strings(
@@ -153,7 +153,7 @@ struct QueryIdiomsTests {
         #expect((nested as CFDictionary).count == 1)
     }
 
-    @Test("may be an NSDictionary, literal or mutable")
+    @Test("a query can be an NSDictionary, literal or mutable")
     func objects() {
         let literal: NSDictionary = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "ada"]
         #expect(strings(literal) == expected)
@@ -170,7 +170,7 @@ struct QueryIdiomsTests {
         #expect(strings(byLists.copy() as! CFDictionary) == expected)
     }
 
-    @Test("may be built key by key")
+    @Test("a query can be built key by key")
     func subscripts() {
         var query = [String: Any]()
         query[kSecClass as String] = kSecClassGenericPassword
@@ -199,7 +199,7 @@ struct QueryIdiomsTests {
         #expect(merged.count == 6)
     }
 
-    @Test("may compare and keep constants as strings")
+    @Test("constants can be compared and stored as strings")
     func constants() {
         let name = kSecAttrAccount as String
         #expect(name == "acct")
@@ -225,7 +225,7 @@ struct QueryIdiomsTests {
         #expect(Accessible(rawValue: "ak") == .whenUnlocked)
     }
 
-    @Test("may hold the bridged forms of values")
+    @Test("a query can contain bridged values")
     func values() {
         let number = 3 as CFNumber
         #expect(number as? Int == 3)
@@ -242,7 +242,7 @@ struct QueryIdiomsTests {
         #expect(array as? [String] == ["a"])
     }
 
-    @Test("is answered by its status")
+    @Test("a query's status is returned")
     func statuses() {
         #expect(SecItemAdd([:] as CFDictionary, nil) == errSecParam)
         #expect(SecItemDelete([kSecAttrAccount: "ada"] as CFDictionary) == errSecParam)
@@ -269,9 +269,9 @@ struct QueryIdiomsTests {
     }
 }
 
-@Suite("A result in an iOS app")
+@Suite("Results in an iOS app")
 struct ResultIdiomsTests {
-    @Test("is data")
+    @Test("a result can be data")
     func data() {
         let result: CFTypeRef? = NSData(data: Data([1, 2]))
         #expect(result as? Data == Data([1, 2]))
@@ -283,7 +283,7 @@ struct ResultIdiomsTests {
         if let data = object as? Data { #expect(data.count == 2) } else { Issue.record("no data") }
     }
 
-    @Test("is a dictionary")
+    @Test("a result can be a dictionary")
     func dictionary() {
         let date = Date(timeIntervalSince1970: 7)
         let contents: [String: Any] = ["acct": "ada", "v_Data": Data([1]), "mdat": date, "invi": true]
@@ -305,7 +305,7 @@ struct ResultIdiomsTests {
         #expect(secret.count == 1 && account == "ada")
     }
 
-    @Test("is an array")
+    @Test("a result can be an array")
     func array() {
         let result: CFTypeRef? = [["acct": "ada"], ["acct": "grace"]] as NSArray
         #expect((result as? [[String: Any]])?.count == 2)
@@ -317,7 +317,7 @@ struct ResultIdiomsTests {
         #expect(octets as? [Data] == [Data([1]), Data([2])])
     }
 
-    @Test("is nothing")
+    @Test("a result can be nil")
     func nothing() {
         let result: CFTypeRef? = nil
         #expect(result as? Data == nil)
@@ -325,9 +325,9 @@ struct ResultIdiomsTests {
     }
 }
 
-@Suite("An access control of an iOS app")
+@Suite("Access controls in an iOS app")
 struct AccessControlIdiomsTests {
-    @Test("takes its protection as a constant or as an object")
+    @Test("the protection can be a constant or an object")
     func protection() {
         var error: Unmanaged<CFError>?
         let one = SecAccessControlCreateWithFlags(
@@ -352,7 +352,7 @@ struct AccessControlIdiomsTests {
         #expect(object as! SecAccessControl === accessControl)
     }
 
-    @Test("reports an error that is taken apart or thrown")
+    @Test("an error can be inspected or thrown")
     func errors() {
         func make() throws -> SecAccessControl {
             var error: Unmanaged<CFError>?
@@ -386,9 +386,9 @@ struct AccessControlIdiomsTests {
     }
 }
 
-@Suite("An LAContext in an iOS app")
+@Suite("LAContext in an iOS app")
 struct ContextIdiomsTests {
-    @Test("is asked whether it could, with and without an error")
+    @Test("canEvaluatePolicy is called with and without an error")
     func canEvaluate() {
         func biometry(_ context: LAContext) -> String {
             var error: NSError?
@@ -412,7 +412,7 @@ struct ContextIdiomsTests {
         #expect(context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil) == false)
     }
 
-    @Test("is evaluated with a closure")
+    @Test("a policy is evaluated with a closure")
     func closure() async {
         let context = LAContext()
         context.invalidate()
@@ -434,7 +434,7 @@ struct ContextIdiomsTests {
         #expect(reason == .invalidContext)
     }
 
-    @Test("is evaluated with await")
+    @Test("a policy is evaluated with await")
     func awaited() async {
         let context = LAContext()
         context.invalidate()
@@ -453,7 +453,7 @@ struct ContextIdiomsTests {
         }
     }
 
-    @Test("is given to a query")
+    @Test("a context is passed in a query")
     func inQuery() {
         let context = LAContext()
         context.interactionNotAllowed = true

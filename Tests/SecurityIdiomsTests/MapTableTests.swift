@@ -2,9 +2,9 @@ import Foundation
 import Security
 import Testing
 
-@Suite("A table of objects, as keychain wrappers keep one")
+@Suite("NSMapTable as used by keychain wrappers")
 struct MapTableTests {
-    @Test("keys that are equal are one key, and nil removes it")
+    @Test("equal keys are one key, and nil removes it")
     func equalKeys() {
         let table = NSMapTable<NSString, NSNumber>.strongToStrongObjects()
         table.setObject(1, forKey: NSString(string: "valet"))
@@ -16,7 +16,7 @@ struct MapTableTests {
         #expect(table.count == 0)
     }
 
-    @Test("an object that nobody else holds is gone from a table that does not hold it")
+    @Test("a weakly held object disappears once it is released")
     func weakObjects() {
         let table = NSMapTable<NSString, NSObject>.strongToWeakObjects()
         let key = NSString(string: "shared")

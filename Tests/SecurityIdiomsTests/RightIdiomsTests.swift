@@ -6,10 +6,10 @@ import Security
 import Testing
 import TouchstoneTesting
 
-// The ways in which iOS code spells rights, their store, keys and secrets; as in IdiomsTests.swift, in Swift 6 mode
-// here and in Swift 5 mode by SecurityIdiomsSwift5Tests. All but the keychain under them exists on Apple's systems.
+// Common spellings of rights, their store, keys and secrets in iOS code; as in IdiomsTests.swift, compiled in Swift 6 mode here
+// and in Swift 5 mode by SecurityIdiomsSwift5Tests. All but the keychain under them exists on Apple's systems.
 
-/// The state of a login screen, as apps keep it on the main actor.
+/// The state of a login screen on the main actor, as in apps.
 @MainActor
 private final class LoginModel {
     enum Phase: Equatable {
@@ -55,7 +55,7 @@ private final class LoginModel {
     }
 }
 
-/// Keys for a second factor, as the framework's introduction shows them.
+/// Keys for a second factor, as in the framework's introduction.
 private struct SecondFactor {
     enum Failure: Error { case unsupportedAlgorithm }
 
@@ -87,9 +87,9 @@ private struct SecondFactor {
     }
 }
 
-@Suite("A right in an iOS app", .timeLimit(.minutes(20)))
+@Suite("Rights in an iOS app", .timeLimit(.minutes(20)))
 struct RightIdiomsTests {
-    @Test("is authorized and given up by a model on the main actor")
+    @Test("a model on the main actor authorizes and deauthorizes a right")
     @MainActor
     func model() async throws {
         let keychain = try await PrivateKeychain.ready()
@@ -108,7 +108,7 @@ struct RightIdiomsTests {
         }
     }
 
-    @Test("guards keys for a second factor")
+    @Test("a right protects keys for a second factor")
     func secondFactor() async throws {
         let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
@@ -129,7 +129,7 @@ struct RightIdiomsTests {
         }
     }
 
-    @Test("guards a secret, which is read while it is authorized")
+    @Test("a right protects a secret, which is read while it is authorized")
     func secret() async throws {
         let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
@@ -156,7 +156,7 @@ struct RightIdiomsTests {
         }
     }
 
-    @Test("is saved, authorized, read, used and removed with closures")
+    @Test("a right is saved, authorized, read, used and removed with closures")
     func closures() async throws {
         let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
@@ -212,7 +212,7 @@ struct RightIdiomsTests {
         }
     }
 
-    @Test("encrypts to its public key and agrees with other keys")
+    @Test("a right's key encrypts and agrees with other keys")
     func encryption() async throws {
         let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
@@ -239,7 +239,7 @@ struct RightIdiomsTests {
         }
     }
 
-    @Test("has its requirement by name, and may be subclassed")
+    @Test("a right has a named requirement, and can be subclassed")
     func requirements() async throws {
         final class AuditedRight: LARight, @unchecked Sendable {
             override func authorize(localizedReason: String) async throws {
@@ -264,7 +264,7 @@ struct RightIdiomsTests {
         }
     }
 
-    @Test("is given up when its task is cancelled")
+    @Test("a cancelled task deauthorizes the right")
     func cancellation() async throws {
         let keychain = try await PrivateKeychain.ready()
         try keychain.tellPerson([.waits])
@@ -286,7 +286,7 @@ struct RightIdiomsTests {
     }
 }
 
-@Suite("The environment in an iOS app", .timeLimit(.minutes(20)))
+@Suite("LAEnvironment in an iOS app", .timeLimit(.minutes(20)))
 struct EnvironmentIdiomsTests {
     private final class Watcher: NSObject, LAEnvironment.Observer {
         func environment(
@@ -295,7 +295,7 @@ struct EnvironmentIdiomsTests {
         ) {}
     }
 
-    @Test("tells what can be shown, without a prompt")
+    @Test("the state of biometry and passcode is available without a prompt")
     func state() async throws {
         let keychain = try await PrivateKeychain.ready()
         keychain.use {
@@ -313,7 +313,7 @@ struct EnvironmentIdiomsTests {
         }
     }
 
-    @Test("tells of a context whether the enrolled set has changed")
+    @Test("a context's domain state shows whether the enrolled set changed")
     func domainState() async throws {
         let keychain = try await PrivateKeychain.ready()
         keychain.use {

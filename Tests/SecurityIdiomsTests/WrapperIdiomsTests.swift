@@ -4,9 +4,9 @@ import Security
 import Testing
 import TouchstoneTesting
 
-// The queries that the usual keychain wrappers make, one after the other as they make them.
+// The queries of common keychain wrappers, in the order in which they make them.
 
-@Suite("A keychain wrapper", .timeLimit(.minutes(20)))
+@Suite("Keychain wrappers", .timeLimit(.minutes(20)))
 struct WrapperIdiomsTests {
     private func copy(_ query: [String: Any]) -> (status: OSStatus, result: AnyObject?) {
         var result: AnyObject?
@@ -14,7 +14,7 @@ struct WrapperIdiomsTests {
         return (status, result)
     }
 
-    @Test("looks first, then updates or adds, reads everything at once and deletes all (KeychainAccess)")
+    @Test("KeychainAccess looks up, then updates or adds, reads everything at once and deletes all")
     func lookFirst() async throws {
         let keychain = try await PrivateKeychain.ready()
         keychain.use {
@@ -61,7 +61,7 @@ struct WrapperIdiomsTests {
         }
     }
 
-    @Test("names accounts by bytes, and lists them as bytes (SwiftKeychainWrapper)")
+    @Test("SwiftKeychainWrapper names accounts by bytes, and lists them as bytes")
     func octets() async throws {
         let keychain = try await PrivateKeychain.ready()
         keychain.use {
@@ -98,7 +98,7 @@ struct WrapperIdiomsTests {
         }
     }
 
-    @Test("deletes before it adds, and lists with data and references (keychain-swift)")
+    @Test("keychain-swift deletes before it adds, and lists with data and references")
     func deleteFirst() async throws {
         let keychain = try await PrivateKeychain.ready()
         keychain.use {
@@ -133,7 +133,7 @@ struct WrapperIdiomsTests {
     }
 
     @Test(
-        "names the access control in each of its queries, and adds before it updates (Valet, SimpleKeychain)"
+        "Valet and SimpleKeychain name the access control in each query, and add before they update"
     )
     func accessControlEverywhere() async throws {
         let keychain = try await PrivateKeychain.ready()

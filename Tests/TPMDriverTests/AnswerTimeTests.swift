@@ -4,11 +4,13 @@ import Testing
 
 @testable import TPMDriver
 
-@Suite("An answer that is waited for")
+@Suite("Waiting for a TPM's response")
 struct AnswerTimeTests {
-    /// With `TCTI_ASYNC`, tpm2-tss's transport of the kernel's device tells its descriptor and reads the head of an answer
-    /// to learn its length; behind the head of an answer without anything else nothing is left to read.
-    @Test("is waited for once, though the library asks twice for it")
+    /// With `TCTI_ASYNC`, tpm2-tss's transport for the kernel's device exposes its descriptor and reads the header of a response
+    /// to learn its length.
+    ///
+    /// After a response that consists of a header alone nothing is left to read.
+    @Test("a response is waited for once, though the library asks for it twice")
     func asksTwice() throws {
         let transport = try PipeTransport()
         unsafe AnswerTime.limit(transport.context, "device:/dev/tpmrm0")
@@ -21,7 +23,7 @@ struct AnswerTimeTests {
         }
     }
 
-    @Test("of a transport that was forgotten is silence")
+    @Test("a transport that was already released has no response")
     func forgotten() throws {
         let transport = try PipeTransport()
         unsafe AnswerTime.limit(transport.context, "device:/dev/tpmrm0")
@@ -30,7 +32,7 @@ struct AnswerTimeTests {
     }
 }
 
-/// A transport of the library's first version (TCTI specification, 3.2) whose chip answers each command with the command.
+/// A TCTI version 1 transport (TCTI specification, 3.2) that echoes each command as its response.
 @safe
 private final class PipeTransport {
     private struct Context {
@@ -54,7 +56,7 @@ private final class PipeTransport {
         }
         unsafe memory.pointee.common.receive = { context, count, answer, _ in
             guard let own = unsafe PipeTransport.own(context) else { return 1 }
-            // The head is read when the length is asked for, and kept.
+            // The header is read when the length is asked for, and kept.
             guard let answer = unsafe answer else {
                 unsafe count?.pointee = 10
                 return unsafe read(own.pointee.ends.read, PipeTransport.head, 10) == 10 ? 0 : 1
@@ -76,7 +78,7 @@ private final class PipeTransport {
         unsafe memory.deallocate()
     }
 
-    /// Sends a command as the library does, and asks for the length of its answer, then for the answer.
+    /// Sends a command like the library, asks for the response's length, then for the response.
     func exchange(_ command: [UInt8]) throws -> [UInt8] {
         let common = unsafe memory.pointee.common
         try check(unsafe common.transmit(context, command.count, command))

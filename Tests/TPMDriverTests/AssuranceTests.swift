@@ -4,9 +4,9 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("What a chip promises")
+@Suite("Assurance of a TPM")
 struct AssuranceTests {
-    @Test("a simulator is a test part, whatever is set in it, also with an older state")
+    @Test("a simulator is reported as a test part, whatever its properties, also with an older state")
     func simulator() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -18,12 +18,12 @@ struct AssuranceTests {
         for _ in 1...10 { _ = await failure { try await sealer.open(sealed.blob, 2) } }
         try await tpm.setLockoutAuthorization(.fixed(9))
         try await chip.restoreState(older)
-        // The simulator's files are its memory: whoever copies them gets the guesses back.
+        // The simulator's state is files: whoever copies them can reset the count of guesses.
         try await sealer.open(sealed.blob, 1)
         #expect(await sealer.assurance(of: nil).assurance == .test)
     }
 
-    @Test("an empty lockout authorisation makes it weak, with the guesses a day in words")
+    @Test("an empty lockout authorisation makes the assurance weak, with the guesses per day in words")
     func weak() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setGuessLimit(32, interval: 7200)
@@ -39,7 +39,7 @@ struct AssuranceTests {
         #expect(!after.reasons.contains { $0.contains("is empty") })
     }
 
-    @Test("its properties are those that tpm2-tools shows")
+    @Test("the TPM's properties are those that tpm2-tools shows")
     func properties() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setGuessLimit(7, interval: 11, recovery: 13)
@@ -56,7 +56,7 @@ struct AssuranceTests {
         #expect(try await tpm.status().ownerAuthSet)
     }
 
-    @Test("a chip whose owner set an authorisation promises nothing, and the report names that")
+    @Test("a TPM with an owner authorisation has no assurance, and the report names the reason")
     func ownerAuthorization() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setOwnerAuthorization([1])
@@ -65,7 +65,7 @@ struct AssuranceTests {
         #expect(report.reasons.first?.contains("owner authorization is set") == true)
     }
 
-    @Test("a chip that does not answer promises nothing, and the report says so")
+    @Test("a TPM that does not respond has no assurance, and the report says so")
     func noChip() async {
         let report = await TPMKeySealer(TPM(configuration: "device:/nowhere")).assurance(of: nil)
         #expect(report.assurance == .test)
@@ -75,7 +75,7 @@ struct AssuranceTests {
 
 @Suite("The lockout authorisation")
 struct LockoutAuthorizationTests {
-    @Test("is set once; a second time is refused, and no guess is sent")
+    @Test("the lockout authorisation is set once; a second time is refused without a guess")
     func setOnce() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -86,12 +86,12 @@ struct LockoutAuthorizationTests {
         let error = await failure { try await tpm.setLockoutAuthorization(.fixed(8)) }
         #expect(error == KeychainError(.duplicateItem))
         #expect(error.cause == .lockoutAuthorizationSet)
-        // TPM2_GetCapability alone.
+        // TPM2_GetCapability only.
         #expect(recorder.commands.map(\.code) == [0x17A])
         await #expect(throws: TestKitError.self) { try await chip.setGuessLimit(100) }
     }
 
-    @Test("is set although the answer was lost")
+    @Test("the lockout authorisation is set even if the response is lost")
     func lostAnswer() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -101,7 +101,7 @@ struct LockoutAuthorizationTests {
         #expect(try await tpm.status().lockoutAuthSet)
     }
 
-    @Test("is refused where the chip would shorten it")
+    @Test("an authorisation that is empty, too long or ends in a zero byte is refused")
     func unusable() async throws {
         let tpm = TPM(configuration: "device:/nowhere")
         for octets in [[], [1, 2, 0], [UInt8](repeating: 1, count: 33)] {

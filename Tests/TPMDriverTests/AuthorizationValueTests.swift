@@ -6,8 +6,11 @@ import Testing
 
 @Suite("Authorisation values")
 struct AuthorizationValueTests {
-    // Keybags on chips were sealed with these: another value locks their owner out.
-    @Test("are HKDF-SHA256 without a salt, the last byte odd", arguments: ["keybag", "escrow", ""])
+    // Keybags on TPMs are sealed with these values: a change would lock their owners out.
+    @Test(
+        "authorisation values are HKDF-SHA256 without a salt, with an odd last byte",
+        arguments: ["keybag", "escrow", ""]
+    )
     func derivation(_ label: String) {
         let secret = (0..<32).map { UInt8($0) }
         let value = AuthorizationValue.derive(label, from: SecretBytes(copying: secret))

@@ -6,9 +6,9 @@ import TouchstoneTesting
 
 @testable import TPMDriver
 
-@Suite("What passes between driver and chip")
+@Suite("Traffic between driver and TPM")
 struct BusTests {
-    @Test("holds no secret and no authorisation, in either direction")
+    @Test("the traffic has no secret and no authorisation, in either direction")
     func capture() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -36,14 +36,14 @@ struct BusTests {
         let traffic = recorder.traffic
         #expect(traffic.count > 5_000)
         for secret in secrets + values {
-            // Not even a quarter of one.
+            // Not even a quarter of the secret.
             for start in stride(from: 0, to: secret.count, by: 8) {
                 #expect(traffic.firstRange(of: secret[start..<(start + 8)]) == nil)
             }
         }
     }
 
-    @Test("would hold the secret in the clear if a session did not encrypt it (the control)")
+    @Test("without an encrypting session the traffic has the secret in the clear (control)")
     func control() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -54,7 +54,7 @@ struct BusTests {
         #expect(recorder.traffic.firstRange(of: epoch.secret.octets) != nil)
     }
 
-    @Test("is as few commands as the policies allow")
+    @Test("each operation sends as few commands as the policies allow")
     func commands() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -65,11 +65,11 @@ struct BusTests {
             try await body()
             return await tpm.commandCount - before
         }
-        // GetCapability for what can change, and once for what cannot.
+        // GetCapability for variable properties, and once for fixed ones.
         _ = try await tpm.status()
         #expect(try await count { _ = try await tpm.status() } == 1)
         var blob: [UInt8] = []
-        // Create, NV_DefineSpace, PolicyNvWritten, NV_Write; two StartAuthSession the first time.
+        // Create, NV_DefineSpace, PolicyNvWritten, NV_Write; the first time two StartAuthSession, too.
         #expect(try await count { blob = try await sealer.seal(authorization: .fixed(1)).blob } == 6)
         #expect(try await count { blob = try await sealer.seal(authorization: .fixed(1)).blob } == 4)
         // PolicySecret, PolicyAuthValue, Load, Unseal, FlushContext.
@@ -93,7 +93,7 @@ struct BusTests {
         #expect(try await count { _ = try await hardware.openEscrow(blob, authorization: .fixed(1)) } == 3)
     }
 
-    @Test("leaves nothing loaded but the connection's own three, whatever failed, and none after its end")
+    @Test("only the connection's own three objects stay loaded after any failure, and none after its end")
     func nothingIsLeft() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -118,7 +118,7 @@ struct BusTests {
     }
 
     /// `TOUCHSTONE_TPM_OPERATIONS=10000` for the figure in the README.
-    @Test("a thousand operations leave no handle behind")
+    @Test("a thousand operations leave no handle loaded")
     func manyOperations() async throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["TOUCHSTONE_TPM_OPERATIONS"].flatMap { Int($0) } ?? 1000

@@ -5,9 +5,9 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("A chip that fails")
+@Suite("TPM failures")
 struct FaultTests {
-    @Test("is used again as soon as it is back, in the middle of everything")
+    @Test("a TPM that loses power at any command is used again as soon as it is back")
     func killedAndBack() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -23,7 +23,7 @@ struct FaultTests {
                 recorder.treat(commandAt: point, as: treatment)
                 do throws(KeychainError) {
                     _ = try await sealer.unseal(sealed.blob, authorization: .fixed(1))
-                    // The last command only takes the object out of the chip.
+                    // The last command only flushes the object.
                     #expect(point == count - 1)
                 } catch {
                     #expect(error == KeychainError(.notAvailable))
@@ -35,7 +35,7 @@ struct FaultTests {
         }
     }
 
-    @Test("that loses the power at any point of set-up leaves the old secret, and takes a new one afterwards")
+    @Test("power lost at any point of set-up leaves the old secret usable, and a new one can be made")
     func setUpInterrupted() async throws {
         let chip = try await SoftwareTPM.start()
         // Each power cut after a use counts as a guess.
@@ -59,7 +59,7 @@ struct FaultTests {
                     try await sealer.open(new, 2)
                     await sealer.destroy(new)
                 }
-                // At most the index that was being made is left, and takes its room.
+                // At most the index being created is left and takes up space.
                 #expect(try await tpm.indices().count <= before + 1)
                 #expect(
                     try await sealer.unseal(old.blob, authorization: .fixed(1)).octets == old.secret.octets
@@ -68,7 +68,7 @@ struct FaultTests {
         }
     }
 
-    @Test("that loses an answer, and not the power, gets nothing done twice and keeps nothing unknown")
+    @Test("a lost response causes no repeated operation and no unknown state")
     func lostAnswers() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -84,7 +84,7 @@ struct FaultTests {
             #expect(try await tpm.indices().count == 2)
             await sealer.destroy(sealed.blob)
         }
-        // NV_Increment, NV_Read: counted on by exactly one.
+        // NV_Increment, NV_Read: incremented by exactly one.
         for (step, code) in ([0x134, 0x14E] as [UInt32]).enumerated() {
             recorder.treatOnce(code, as: .loseAnswer)
             #expect(try await hardware.advanceGeneration(counter) == value + UInt64(step) + 1)
@@ -92,7 +92,7 @@ struct FaultTests {
         #expect(try await tpm.loadedHandles().count <= 3)
     }
 
-    @Test("that lost an object or a session has it loaded again, with nothing counted and no index missed")
+    @Test("a lost object or session is loaded again, without counting a guess or leaking an index")
     func lostHandles() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -103,7 +103,7 @@ struct FaultTests {
         let sealed = try await sealer.seal(authorization: .fixed(1))
         let epoch = try await hardware.makeEpoch()
         let key = try await keys.makeKey(authorization: .fixed(1))
-        // Each first use of a policy, without the primary, the session or the policy session.
+        // For each first use of a policy: without the primary, the session or the policy session.
         for lost in 0..<3 {
             func loseOne() async throws {
                 try await sealer.open(sealed.blob, 1)
@@ -123,7 +123,7 @@ struct FaultTests {
             _ = try await hardware.openEpoch(epoch.blob)
             try await loseOne()
             _ = try await keys.sign(digest: digest, with: key.blob, authorization: .fixed(1))
-            // The right one sets the count back: these leave one try.
+            // A correct authorisation resets the count: these leave one try.
             for _ in 1..<TPMKeySealer.attempts {
                 try await chip.flush(try await tpm.loadedHandles()[lost])
                 #expect(await failure { try await sealer.open(sealed.blob, 2) } == KeychainError(.authFailed))
@@ -134,13 +134,13 @@ struct FaultTests {
         #expect(try await tpm.status().lockoutCounter == 0)
     }
 
-    @Test("that asks for patience gets it, and an error that says so when it goes on for too long")
+    @Test("a TPM that asks to retry is retried, with a clear error if it goes on too long")
     func patience() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
         let sealer = TPMKeySealer(TPM(configuration: recorder.tcti))
         let sealed = try await sealer.seal(authorization: .fixed(1))
-        // TPM_RC_RETRY, TPM_RC_YIELDED, TPM_RC_TESTING and TPM_RC_NV_RATE, to every other TPM2_Unseal.
+        // TPM_RC_RETRY, TPM_RC_YIELDED, TPM_RC_TESTING and TPM_RC_NV_RATE, each as the response to the first of two TPM2_Unseal.
         for code: UInt32 in [0x922, 0x908, 0x90A, 0x920] {
             recorder.treatOnce(0x15E, as: .answer(code))
             try await sealer.open(sealed.blob, 1)
@@ -154,7 +154,7 @@ struct FaultTests {
         try await sealer.open(sealed.blob, 1)
     }
 
-    @Test("that gives an unknown error has its number kept")
+    @Test("an unknown error keeps its code")
     func unknownError() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)
@@ -169,20 +169,20 @@ struct FaultTests {
 }
 
 extension TPMRecorder {
-    /// Treats the next command with this code, and no other, in a way.
+    /// Applies a treatment to the next command with this code only.
     func treatOnce(_ code: UInt32, as treatment: Treatment) {
         let isDone = Once()
         treat { $0.code == code && isDone.first() ? treatment : .pass }
     }
 
-    /// Treats the command with this number, counted from now on, in a way.
+    /// Applies a treatment to the `point`th command from now on.
     func treat(commandAt point: Int, as treatment: Treatment) {
         let count = Counter()
         treat { _ in count.next() == point ? treatment : .pass }
     }
 }
 
-/// True once.
+/// Returns true the first time only.
 private final class Once: Sendable {
     private let wasAsked = Mutex(false)
 

@@ -5,9 +5,9 @@ import TouchstoneTesting
 
 @testable import TPMDriver
 
-@Suite("Guessing at the TPM")
+@Suite("Guessing limits of the TPM")
 struct GuessingTests {
-    @Test("ten wrong passcodes close the keybag for the right one too, and leave the chip's own count at 0")
+    @Test("ten wrong passcodes close the keybag, and the TPM's dictionary attack counter stays 0")
     func tenGuesses() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -27,7 +27,7 @@ struct GuessingTests {
         #expect(try await tpm.status().lockoutCounter == 0)
     }
 
-    @Test("the right passcode sets the count back")
+    @Test("the correct passcode resets the count")
     func successResets() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -52,7 +52,7 @@ struct GuessingTests {
         #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .exhausted)
     }
 
-    @Test("an index that the owner made anew with a PIN of his own opens nothing")
+    @Test("an index recreated by the owner with another PIN opens nothing")
     func forgedIndex() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -65,7 +65,7 @@ struct GuessingTests {
         #expect(try await tpm.status().lockoutCounter == 1)
     }
 
-    @Test("nobody can write an index a second time")
+    @Test("an index cannot be written twice")
     func indexIsWrittenOnce() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -76,7 +76,7 @@ struct GuessingTests {
         #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .exhausted)
     }
 
-    @Test("a chip in lockout says for how long; its keybags stay closed and are not spent by it")
+    @Test("a TPM in lockout reports the remaining time; its keybags stay closed and lose no tries")
     func lockout() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setGuessLimit(2, interval: 2, recovery: 2)

@@ -4,9 +4,9 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("An enrolment epoch in the TPM")
+@Suite("Enrolment epochs in the TPM")
 struct EpochTests {
-    @Test("opens until the next one is made, also after a restart")
+    @Test("an epoch's secret opens until the next epoch is made, also after a restart")
     func epochs() async throws {
         let chip = try await SoftwareTPM.start()
         let hardware = TPMHardwareGuard(TPM(chip))
@@ -21,7 +21,7 @@ struct EpochTests {
         #expect(try await hardware.openEpoch(second.blob).octets == second.secret.octets)
     }
 
-    @Test("stays dead when its counter is deleted, and made anew at the same place")
+    @Test("an epoch's secret stays unusable if its counter is deleted and recreated at the same index")
     func counterMadeAnew() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -38,7 +38,7 @@ struct EpochTests {
         }
     }
 
-    @Test("does not open in another chip")
+    @Test("an epoch's secret does not open on another TPM")
     func otherChip() async throws {
         let chip = try await SoftwareTPM.start()
         let other = try await SoftwareTPM.start()
@@ -48,9 +48,9 @@ struct EpochTests {
     }
 }
 
-@Suite("A store's generation in the TPM")
+@Suite("A store's generation counter in the TPM")
 struct GenerationTests {
-    @Test("counts on by one, survives a power cut, and never goes back")
+    @Test("the generation increments by one, survives a power cut, and never decreases")
     func counts() async throws {
         let chip = try await SoftwareTPM.start()
         let hardware = TPMHardwareGuard(TPM(chip))
@@ -66,7 +66,7 @@ struct GenerationTests {
         #expect(later > value + 3)
     }
 
-    @Test("cannot be made when the chip has no room left, and takes no room then")
+    @Test("a generation counter on a full TPM fails and takes up no space")
     func full() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -86,7 +86,7 @@ struct GenerationTests {
         #expect(try await hardware.advanceGeneration(counter) == value + 1)
     }
 
-    @Test("is another chip's when there is no such counter, or it was cleared")
+    @Test("a missing counter is reported as another TPM's")
     func otherHardware() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -103,9 +103,9 @@ struct GenerationTests {
     }
 }
 
-@Suite("An escrow in the TPM")
+@Suite("Escrow in the TPM")
 struct EscrowTests {
-    @Test("brings up to 64 bytes back, for the authorisation it was made with")
+    @Test("an escrow returns up to 64 bytes for the authorisation it was made with")
     func opens() async throws {
         let chip = try await SoftwareTPM.start()
         let hardware = TPMHardwareGuard(TPM(chip))
@@ -122,7 +122,7 @@ struct EscrowTests {
         #expect(long == KeychainError(.dataTooLarge))
     }
 
-    @Test("does not count wrong authorisations in the chip's own limit")
+    @Test("wrong authorisations of an escrow do not count towards the TPM's lockout")
     func noGuessLimit() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -134,7 +134,7 @@ struct EscrowTests {
         #expect(try await tpm.status().lockoutCounter == 0)
     }
 
-    @Test("is gone after a restart, in order or not", arguments: [true, false])
+    @Test("an escrow is lost in a restart, orderly or not", arguments: [true, false])
     func restart(inOrder: Bool) async throws {
         let chip = try await SoftwareTPM.start()
         let hardware = TPMHardwareGuard(TPM(chip))
@@ -145,7 +145,7 @@ struct EscrowTests {
         #expect(error.cause == .restarted)
     }
 
-    @Test("is refused when it was changed")
+    @Test("an altered escrow is refused, or gives the same secret")
     func changed() async throws {
         let chip = try await SoftwareTPM.start()
         let hardware = TPMHardwareGuard(TPM(chip))
@@ -153,7 +153,7 @@ struct EscrowTests {
         for position in stride(from: 0, to: blob.count, by: 5) {
             var octets = blob
             octets[position] ^= 0x40
-            // What only names the chip or the object is not authenticated, and changes nothing.
+            // The fields that name the TPM or the object are not authenticated, and altering them changes nothing.
             if let opened = try? await hardware.openEscrow(octets, authorization: .fixed(8)) {
                 #expect(opened.octets == [UInt8](repeating: 7, count: 32))
             }

@@ -4,9 +4,9 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("A keybag's secret in the TPM")
+@Suite("Sealing a keybag's secret with the TPM")
 struct KeySealerTests {
-    @Test("comes back for the authorisation that it was sealed with, also after a restart")
+    @Test("a secret is unsealed by the authorisation it was sealed with, also after a restart")
     func unseals() async throws {
         let chip = try await SoftwareTPM.start()
         let sealer = TPMKeySealer(TPM(chip))
@@ -17,7 +17,7 @@ struct KeySealerTests {
         #expect(try await sealer.unseal(sealed.blob, authorization: .fixed(1)).octets == sealed.secret.octets)
     }
 
-    @Test("is another one each time, and each has its own authorisation and its own count")
+    @Test("each sealed secret is new, with its own authorisation and its own count")
     func areIndependent() async throws {
         let chip = try await SoftwareTPM.start()
         let sealer = TPMKeySealer(TPM(chip))
@@ -31,7 +31,7 @@ struct KeySealerTests {
         try await sealer.open(second.blob, 2)
     }
 
-    @Test("opens nothing once it was destroyed, and gives its place in the chip back")
+    @Test("a destroyed secret opens nothing, and its space in the TPM is freed")
     func destroyed() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -49,7 +49,7 @@ struct KeySealerTests {
         try await sealer.open(new.blob, 2)
     }
 
-    @Test("is refused by another chip, with no guess spent")
+    @Test("another TPM refuses a sealed secret without using up a try")
     func otherChip() async throws {
         let chip = try await SoftwareTPM.start()
         let other = try await SoftwareTPM.start()
@@ -65,7 +65,7 @@ struct KeySealerTests {
         try await sealer.open(sealed.blob, 1)
     }
 
-    @Test("is refused by a chip that was cleared, and never made anew")
+    @Test("a cleared TPM refuses a sealed secret, and creates nothing in its place")
     func cleared() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -77,7 +77,7 @@ struct KeySealerTests {
         #expect(try await tpm.indices().isEmpty)
     }
 
-    @Test("is refused when it is damaged, cut short, too long or of another kind, with no command sent")
+    @Test("a damaged, truncated, overlong or wrong-type blob is refused without a command")
     func damaged() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -93,7 +93,7 @@ struct KeySealerTests {
         #expect(await tpm.commandCount == commands)
     }
 
-    @Test("is refused for each byte of its blob that was changed")
+    @Test("after attempts with altered blobs the original still opens, and nothing more stays loaded")
     func changedOctets() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -109,7 +109,7 @@ struct KeySealerTests {
         #expect(try await tpm.loadedHandles().count == 3)
     }
 
-    @Test("cannot be made in a chip whose owner set an authorisation, which the error says")
+    @Test("sealing on a TPM with an owner authorisation fails with an error that says so")
     func ownerAuthorization() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setOwnerAuthorization([1, 2, 3])
@@ -118,7 +118,7 @@ struct KeySealerTests {
         #expect(error.cause == .ownerAuthorizationSet)
     }
 
-    @Test("needs a chip: without one the error names the transport's own code")
+    @Test("without a TPM the error has the transport's own code")
     func noChip() async throws {
         let error = await failure {
             _ = try await TPMKeySealer(TPM(configuration: "device:/nowhere")).seal(authorization: .fixed(1))
@@ -128,7 +128,7 @@ struct KeySealerTests {
     }
 
     @Test(
-        "never loads a library that a transport's name asks for",
+        "a library that a transport's name asks for is never loaded",
         arguments: ["", "pcap:swtpm", "/tmp/evil.so:x", "cmd:sh"]
     )
     func unknownTransports(configuration: String) async throws {

@@ -5,9 +5,9 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("What a stopped machine leaves in the chip")
+@Suite("Indices left in the TPM by an interrupted set-up")
 struct LeftoverTests {
-    @Test("is removed by the next set-up, and nothing that is in use or belongs to another keychain")
+    @Test("the next set-up removes leftovers, and nothing that is in use or another keychain's")
     func removed() async throws {
         let chip = try await SoftwareTPM.start()
         // Each power cut after a use counts as a guess.
@@ -19,7 +19,7 @@ struct LeftoverTests {
         let neighbour = TPM(configuration: recorder.tcti, notes: Notes())
         let other = try await TPMKeySealer(neighbour).seal(authorization: .fixed(3))
         let otherCounter = try await TPMHardwareGuard(neighbour).makeGeneration().counter
-        // A simulator has one client at a time.
+        // A simulator accepts one client at a time.
         await neighbour.close()
         let old = try await sealer.seal(authorization: .fixed(1))
         let counter = try await hardware.makeGeneration().counter
@@ -39,7 +39,7 @@ struct LeftoverTests {
         for point in 0..<count {
             for treatment in [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter] {
                 recorder.treat(commandAt: point, as: treatment)
-                // Whatever came of it, no keybag names it.
+                // Whatever the result, no keybag refers to it.
                 _ = try? await make()
                 recorder.treat { _ in .pass }
                 chip.powerOff()
@@ -58,7 +58,7 @@ struct LeftoverTests {
         _ = try await TPMHardwareGuard(neighbour).generation(otherCounter)
     }
 
-    @Test("stays noted while the chip does not answer, and while another is there")
+    @Test("leftovers stay recorded while the TPM does not respond, and while another TPM is there")
     func unreachable() async throws {
         let chip = try await SoftwareTPM.start()
         let elsewhere = try await SoftwareTPM.start()
@@ -72,13 +72,13 @@ struct LeftoverTests {
         #expect(try await chip.indices().count == 1)
         await sealer.removeLeftovers(keeping: nil)
         #expect(try await chip.indices().isEmpty)
-        // And is forgotten then.
+        // Afterwards they are no longer recorded.
         let empty = try notes.read()
         await sealer.destroy(try await sealer.seal(authorization: .fixed(1)).blob)
         #expect(try notes.read() == empty)
     }
 
-    @Test("is nothing where it cannot be noted: no index is made")
+    @Test("if it cannot be recorded, no index is created")
     func unnoted() async throws {
         let chip = try await SoftwareTPM.start()
         let notes = Notes()
@@ -90,11 +90,11 @@ struct LeftoverTests {
     }
 }
 
-/// Notes in memory, which are as durable as the test.
+/// Notes in memory.
 private final class Notes: HardwareNotes {
     private let state = Mutex<(octets: [UInt8], error: KeychainError?)>(([], nil))
 
-    /// Refuses what is written from now on.
+    /// Makes all later writes fail.
     func fail(with error: KeychainError) { state.withLock { $0.error = error } }
 
     func read() throws(KeychainError) -> [UInt8] { state.withLock { $0.octets } }

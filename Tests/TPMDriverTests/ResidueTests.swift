@@ -4,10 +4,10 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-// Each looks through all memory, where the other would leave copies of what it looks for.
-@Suite("What stays in memory", .serialized)
+// Serialized: each test searches all memory, and would find the other's copies.
+@Suite("Secrets left in memory", .serialized)
 struct ResidueTests {
-    @Test("no copy of a secret, nor of the authorisation that opens it, once their owners let go")
+    @Test("no copy of a secret or its authorisation is left once their owners release them")
     func nothingStays() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -16,14 +16,14 @@ struct ResidueTests {
         for (name, octets) in inverted { #expect(ProcessMemory.count(ofInverted: octets) == 0, "\(name)") }
     }
 
-    @Test("a secret that is still held is found (the control)")
+    @Test("a secret that is still held is found (control)")
     func control() {
         let secret = SecretBytes.random(count: 32)
         let inverted = secret.withOctets { octets in octets.indices.map { ~octets[$0] } }
         #expect(ProcessMemory.count(ofInverted: inverted) == 1)
     }
 
-    /// Seals and unseals, and returns what was used with all bits turned over.
+    /// Seals and unseals, and returns the secrets used, bitwise inverted.
     private func use(_ sealer: TPMKeySealer) async throws -> [(String, [UInt8])] {
         let passcode = SecretBytes.random(count: 32)
         let sealed = try await sealer.seal(authorization: passcode)

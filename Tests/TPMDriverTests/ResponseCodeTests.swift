@@ -5,7 +5,7 @@ import Testing
 @Suite("Response codes")
 struct ResponseCodeTests {
     @Test(
-        "become the status that callers act on",
+        "response codes map to the status that callers handle",
         arguments: [
             (0x98E, Status.authFailed), (0x9A2, .authFailed), (0x12F, .authFailed), (0x126, .authFailed),
             (0x99D, .authFailed), (0x1DF, .decode), (0x922, .notAvailable), (0x920, .notAvailable),
@@ -19,7 +19,7 @@ struct ResponseCodeTests {
         if code != 0x12F { #expect(error.cause?.code.hasPrefix("0x\(String(code, radix: 16)) ") == true) }
     }
 
-    @Test("of the TPM lose the number of the handle, session or parameter; others are not the TPM's")
+    @Test("handle, session and parameter numbers are stripped; codes of other layers are not the TPM's")
     func layers() {
         #expect(ResponseCode(rawValue: 0x98E).tpmError == 0x8E)
         #expect(ResponseCode(rawValue: 0x1DF).tpmError == 0x9F)
@@ -29,7 +29,7 @@ struct ResponseCodeTests {
         #expect(ResponseCode(rawValue: 0x000A_000A).layer == 10)
     }
 
-    @Test("are explained by the library, and kept where it knows nothing")
+    @Test("the library explains known codes, and unknown ones are kept")
     func text() {
         #expect(ResponseCode(rawValue: 0x98E).description.contains("authorization HMAC check failed"))
         #expect(ResponseCode(rawValue: 0x0BAD_BEEF).description.hasPrefix("0xbadbeef "))

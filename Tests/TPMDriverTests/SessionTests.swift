@@ -5,9 +5,9 @@ import TouchstoneTesting
 
 @testable import TPMDriver
 
-@Suite("Sessions in the chip")
+@Suite("Sessions in the TPM")
 struct SessionTests {
-    @Test("are flushed once nobody uses them, and made anew for who comes next")
+    @Test("idle sessions are flushed, and created again for the next use")
     func flushed() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(configuration: chip.tcti, sessionTime: .milliseconds(500))
@@ -17,7 +17,7 @@ struct SessionTests {
             try await sealer.open(blob, 1)
             #expect(try await tpm.loadedSessions() == 2)
             let count = await tpm.commandCount
-            // Asking the chip would be a use.
+            // Asking the TPM itself would count as a use.
             try await Deadline.wait(for: "two flushes") {
                 await tpm.commandCount == count + 2 ? true : nil
             }
@@ -28,7 +28,7 @@ struct SessionTests {
 }
 
 extension TPM {
-    /// How many sessions the chip holds, as it says itself.
+    /// The number of sessions that the TPM reports as loaded.
     fileprivate func loadedSessions() throws -> Int {
         try withConnection { connection throws(TPMError) in
             try connection.handles(from: kTPM2_LOADED_SESSION_FIRST).count

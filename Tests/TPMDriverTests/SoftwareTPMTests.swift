@@ -3,9 +3,9 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("A software TPM of the test kit")
+@Suite("The test kit's software TPM")
 struct SoftwareTPMTests {
-    @Test("with a number is the same chip again, with certificates of the test authority; another is another")
+    @Test("a numbered TPM is always the same one, certified by the test authority; other numbers differ")
     func certified() async throws {
         let chips = [
             try await SoftwareTPM.start(.certified(1)), try await SoftwareTPM.start(.certified(1)),
@@ -18,7 +18,7 @@ struct SoftwareTPMTests {
         for chip in chips {
             blobs.append(try await TPMKeySealer(TPM(chip)).seal(authorization: .fixed(1)).blob)
         }
-        // A copy has the same keys, and none of the indices.
+        // A copy has the same keys, but none of the indices.
         let copy = TPMKeySealer(TPM(chips[1]))
         #expect(await failure { try await copy.open(blobs[0], 1) }.cause == .missingIndex)
         #expect(await failure { try await copy.open(blobs[2], 1) }.cause == .otherHardware)

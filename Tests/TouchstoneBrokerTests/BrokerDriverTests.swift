@@ -9,12 +9,12 @@ import SystemFacts
 import Testing
 import TouchstoneTesting
 
-@Suite("A daemon asks the broker", .serialized)
+@Suite("A daemon's requests to the broker", .serialized)
 struct BrokerDriverTests {
-    /// The user of this process, who also listens for the brokers of these tests.
+    /// The user of this process, who also owns the brokers' sockets in these tests.
     private static let owner = Owner.ofThisProcess().uid
 
-    /// One that is waited for as long as a busy machine needs, unless a test is about waiting.
+    /// A broker client with a timeout generous for a busy machine, unless a test is about timeouts.
     private static func broker(_ path: String, _ told: Told = Told(), patience: Int = 60) -> Broker {
         Broker(at: BrokerAddress(path: path, owner: owner, patience: patience)) { told.add($0) }
     }
@@ -25,14 +25,14 @@ struct BrokerDriverTests {
         return ClientProcess(pid: pid, handle: handle)
     }
 
-    /// Looks on a thread of its own, as the daemon does: a look may wait.
+    /// Looks on its own thread, like the daemon: a look may block.
     private func look(_ broker: Broker, _ process: ClientProcess) async -> ProgramLook {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: BrokerNamer(broker).look(at: process)) }
         }
     }
 
-    /// What was told of a broker that is away.
+    /// The reports of an unavailable broker.
     final class Told: Sendable {
         private let reasons = Guarded<[String]>([])
         func add(_ reason: String) { reasons.withLock { $0.append(reason) } }
@@ -42,7 +42,7 @@ struct BrokerDriverTests {
     // MARK: Programs
 
     @Test(
-        "names a process, and notices without a question that it executes another program, or the same again",
+        "a process is named, and executing a program, even the same one, is noticed without a request",
         .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE"),
         arguments: [true, false]
     )
@@ -64,7 +64,7 @@ struct BrokerDriverTests {
         #expect(program.path == shell)
         #expect(look.processStart == ProcessStat(of: child.processID)?.start)
         for _ in 1...100 { #expect(program.isStill()) }
-        // From here on nobody could be asked.
+        // From here on the broker is stopped.
         running.process.stop()
         #expect(program.isStill())
         let writer = open(go, O_WRONLY | O_CLOEXEC)
@@ -75,7 +75,7 @@ struct BrokerDriverTests {
     }
 
     @Test(
-        "a process that ended is nobody, also where its number is another's by now",
+        "an ended process has no name, also if its process ID was reused",
         .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func ended() async throws {
@@ -89,17 +89,17 @@ struct BrokerDriverTests {
         try await Deadline.wait(for: "its end") { program.isStill() ? nil : true }
         let late = await look(broker, process)
         #expect(late.program == nil && late.processStart == 0)
-        // A number that was the ended one's, and is a named program's by now.
+        // An ended process's ID, reused by a process that has a name.
         let ended = ClientProcess(pid: getpid(), handle: dup(process.handle))
         #expect(await look(broker, ended).program == nil)
-        // The pidfd is what is asked for, whatever the number says.
+        // The pidfd counts, whatever the process ID says.
         let other = ClientProcess(pid: child.processID, handle: clinux_pidfd_open(getpid()))
         let own = await look(broker, other)
         #expect(own.processStart == ProcessStat(of: getpid())?.start)
     }
 
     @Test(
-        "leaves nothing open in the broker",
+        "a request leaves no descriptor open in the broker",
         .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func leaks() async throws {
@@ -114,19 +114,19 @@ struct BrokerDriverTests {
         _ = await look(broker, process)
         let before = try open()
         for _ in 1...50 { #expect(await look(broker, process).program != nil) }
-        // It closes the last connection once it has looked at it again.
+        // The broker closes a connection only when it polls again.
         try await Deadline.wait(for: "closed descriptors") { try open() <= before + 1 ? true : nil }
     }
 
-    // MARK: Away
+    // MARK: Unavailable broker
 
-    /// Brokers that tell nothing.
+    /// Brokers whose answers give no name.
     enum Wrong: CaseIterable, Sendable {
         case missing, refusing, deaf, silent, hangsUp, garbage, empty, tooLong, noStart, notRunning, noImage,
             noDaemon,
             deadImage, otherNamespace, deleted, relative, untold
 
-        /// Whether it answers, though with nothing that names a program.
+        /// Whether the broker answers validly, though without a name.
         var answers: Bool {
             switch self {
             case .missing, .refusing, .deaf, .silent, .hangsUp, .garbage, .empty, .tooLong, .noDaemon: false
@@ -144,12 +144,12 @@ struct BrokerDriverTests {
             return reply.packet
         }
 
-        /// `image` reads as one that still runs.
+        /// What the scripted broker does; `image` is a descriptor of a running program's file.
         func deed(image: CInt) -> ScriptedBroker.Deed? {
             let deed: ScriptedBroker.Deed? =
                 switch self {
                 case .missing, .refusing, .deaf: nil
-                // Until the other side has gone.
+                // Until the client hangs up.
                 case .silent:
                     { peer in
                         var pending = pollfd(fd: peer, events: 0, revents: 0)
@@ -184,17 +184,17 @@ struct BrokerDriverTests {
         }
     }
 
-    @Test("a broker that is away, slow, or says what is no answer names nobody", arguments: Wrong.allCases)
+    @Test("an unavailable, slow or invalid broker names no program", arguments: Wrong.allCases)
     func wrong(_ wrong: Wrong) async throws {
         let own = try #require(ProcessDirectory(getpid()))
         let image = try #require(ProgramImage(of: own))
         let scripted = try ScriptedBroker(wrong.deed(image: image.descriptor))
         var path = scripted.path
         if wrong == .missing { path += "-not" }
-        // A backlog of two that nobody takes.
+        // Fill the backlog of two.
         let callers = wrong == .refusing ? try (1...2).map { _ in try BrokerPeer(scripted.path) } : []
         let told = Told()
-        // As the daemon has it where nothing is to come, and longer where something is.
+        // The daemon's own timeout where no answer comes, and a longer one otherwise.
         let patience =
             wrong.answers || wrong == .garbage || wrong == .noDaemon ? 60 : BrokerAddress().patience
         let broker = Self.broker(path, told, patience: patience)
@@ -202,9 +202,9 @@ struct BrokerDriverTests {
         let begin = ContinuousClock.now
         let look = await look(broker, process)
         #expect(look.program == nil)
-        // One that could not be asked is told apart from one that has no name to tell.
+        // An unavailable broker is distinguished from one that has no name.
         #expect((look.fault?.known == .brokerAway) == !wrong.answers)
-        // A second each, on a machine that is busy.
+        // A second for each request; the bound allows for a busy machine.
         #expect(ContinuousClock.now - begin < .seconds(55))
         let templates = await BrokerTemplates(broker, of: Self.owner).templates(expectingSome: true)
         #expect(templates == .untold)
@@ -214,7 +214,7 @@ struct BrokerDriverTests {
         withExtendedLifetime(scripted) {}
     }
 
-    @Test("what the same broker says in order is believed")
+    @Test("a valid answer of the same broker is accepted")
     func control() async throws {
         let own = try #require(ProcessDirectory(getpid()))
         let image = try #require(ProgramImage(of: own))
@@ -229,14 +229,14 @@ struct BrokerDriverTests {
         let process = try process(getpid())
         let look = await look(Self.broker(scripted.path), process)
         #expect(look.program?.path == "/usr/bin/trusted" && look.processStart == 7)
-        // Another user's socket is not believed, whatever comes from it.
+        // A socket owned by another user is refused, whatever its answers.
         let foreign = Broker(at: BrokerAddress(path: scripted.path, owner: Self.owner &+ 1))
         #expect(await self.look(foreign, process).program == nil)
         #expect(await foreign.fault()?.detail?.contains("the socket is user \(Self.owner)'s") == true)
     }
 
     @Test(
-        "is found again after it was started anew, and its absence is told once each time",
+        "a restarted broker is found again, and each absence is reported once",
         .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func restarted() async throws {
@@ -261,7 +261,7 @@ struct BrokerDriverTests {
     // MARK: Templates
 
     @Test(
-        "digests the templates; without an answer, or where none are found though fingers are enrolled, nothing is told",
+        "templates are digested; no answer, or no templates for enrolled fingers, counts as unknown",
         .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func templates() async throws {

@@ -12,7 +12,7 @@ import TouchstoneTesting
     .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
 )
 struct BrokerTests {
-    /// Whether this process may make mount namespaces.
+    /// Whether this process can create mount namespaces.
     static let canUnshare: Bool = {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
@@ -30,7 +30,7 @@ struct BrokerTests {
         return try #require(try await BrokerPeer(broker.path).ask(.identify, handle: handle))
     }
 
-    /// Waits until a process runs the program of a path's file.
+    /// Waits until a process has executed the program at a path.
     private func runs(_ pid: Int32, _ path: String) async throws {
         try await Deadline.wait(for: "the program \(path)") {
             let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
@@ -38,7 +38,7 @@ struct BrokerTests {
         }
     }
 
-    @Test("names a process by its file, and says when it started")
+    @Test("a process is named by its file, with its start time")
     func ordinary() async throws {
         let broker = try await RunningBroker()
         let reply = try await identify(getpid(), broker)
@@ -59,7 +59,7 @@ struct BrokerTests {
         #expect(reply.number(.terminal) == standing.terminal)
     }
 
-    @Test("names the program that a process executed last, and tells nothing of a process that has ended")
+    @Test("the last executed program is named, and nothing for a process that has ended")
     func changes() async throws {
         let broker = try await RunningBroker()
         let sleeper = try await ChildProcess.start("/bin/sh", ["-c", "exec sleep 600"])
@@ -73,7 +73,7 @@ struct BrokerTests {
         #expect(reply == BrokerReply(refused: "no process"))
     }
 
-    @Test("gives no path for a program that was deleted")
+    @Test("a deleted program has no path")
     func deleted() async throws {
         let broker = try await RunningBroker()
         let directory = try TemporaryDirectory()
@@ -88,7 +88,7 @@ struct BrokerTests {
     }
 
     @Test(
-        "gives no path for a program in a mount namespace of its own",
+        "a program in its own mount namespace has no path",
         .enabled(if: canUnshare, "needs mount namespaces")
     )
     func namespaces() async throws {
@@ -102,7 +102,7 @@ struct BrokerTests {
         #expect(reply[.path] == .untold("other namespaces") && reply.number(.namespaces) == 0)
     }
 
-    /// Asks as another user; gives how many bytes came back, and nothing where the connection was ended.
+    /// Asks as another user; returns the number of bytes received, nil if the connection was closed.
     private func ask(_ broker: RunningBroker, as user: UInt32) async throws -> Int? {
         let script = """
             import socket, sys
@@ -131,7 +131,7 @@ struct BrokerTests {
     }
 
     @Test(
-        "refuses other users than its account and root, and keeps one capability",
+        "users other than its account and root are refused, and the broker keeps a single capability",
         .enabled(if: isRoot, "needs root")
     )
     func privileges() async throws {
@@ -146,7 +146,7 @@ struct BrokerTests {
         #expect(status.contains("NoNewPrivs:\t1") && status.contains("Threads:\t1"))
     }
 
-    @Test("ends each connection that sends what is no request, and serves the next")
+    @Test("an invalid request ends its connection, and the next one is served")
     func malformed() async throws {
         let broker = try await RunningBroker()
         var random = SystemRandomNumberGenerator()
@@ -167,7 +167,7 @@ struct BrokerTests {
         #expect(try await identify(getpid(), broker).text(.path) != nil)
     }
 
-    @Test("a silent peer, and one that never reads, keep nobody waiting")
+    @Test("a silent peer, and one that never reads, delay nobody")
     func silent() async throws {
         let broker = try await RunningBroker()
         let silent = try BrokerPeer(broker.path)
@@ -177,7 +177,7 @@ struct BrokerTests {
         #expect(try await silent.receive() == nil)
     }
 
-    @Test("another finger under an old name, one more, and one enrolled again each make another digest")
+    @Test("a replaced, an added and a re-enrolled finger each change the digest")
     func enrolment() async throws {
         let directory = try TemporaryDirectory()
         let user = try #require(Owner.ofThisProcess().name)
@@ -200,7 +200,7 @@ struct BrokerTests {
         try await look(count: 1)
         _ = try directory.write("three", to: "\(user)/driver/0/8")
         try await look(count: 2)
-        // Under another name, so that the new file has another number.
+        // Kept under another name, so that the new file gets another inode.
         rename(directory.appending("\(user)/driver/0/8"), directory.appending("kept"))
         _ = try directory.write("three", to: "\(user)/driver/0/8")
         try await look(count: 2)
@@ -210,7 +210,7 @@ struct BrokerTests {
 }
 
 extension BrokerPeer {
-    /// Whether the connection ends without an answer.
+    /// Whether the connection is closed without an answer.
     func refuses(_ octets: [UInt8]) async throws -> Bool {
         send(octets)
         do {

@@ -7,14 +7,14 @@ import Testing
 import TouchstoneBroker
 import TouchstoneTesting
 
-@Suite("The broker answers a daemon about its own user")
+@Suite("The broker answers a daemon about its own user only")
 struct DaemonUnitTests {
     @Test(
-        "who that is, the control group of its unit says, which no process of the account can change",
+        "the daemon's user is read from its unit's control group, which the account cannot change",
         arguments: [
             ("0::/system.slice/system-touchstoned.slice/touchstoned@1000.service", 1000 as UInt32?),
             ("0::/system.slice/touchstoned@0.service", 0),
-            // Both ways of the service manager, which agree, and other controllers.
+            // Both cgroup hierarchies of the service manager, which must agree, and other controllers.
             (
                 """
                 9:name=systemd:/system.slice/touchstoned@1000.service
@@ -30,7 +30,7 @@ struct DaemonUnitTests {
             ("", nil), ("0::/", nil), ("0::", nil), ("0", nil),
             ("0::/touchstoned@1000.service", nil),
             ("4:memory:/system.slice/touchstoned@1000.service", nil),
-            // A user's own manager names what is below the slice of users.
+            // A user's own service manager names the units below user.slice.
             ("0::/user.slice/user-1001.slice/user@1001.service/touchstoned@1000.service", nil),
             ("0::/system.slice/touchstoned@1000.service/payload", nil),
             ("0::/system.slice/touchstoned@1000.scope", nil),
@@ -48,7 +48,7 @@ struct DaemonUnitTests {
     }
 
     @Test(
-        "it names no other user's process, and digests no other user's fingers; who is no daemon is told nothing"
+        "other users' processes and fingers, and callers that are not a daemon, are refused"
     )
     func answers() throws {
         let own = Owner.ofThisProcess().uid
@@ -69,7 +69,7 @@ struct DaemonUnitTests {
         #expect(refusal(.enrolment(uid: own), .user(own &+ 1)) == "another user")
         #expect(refusal(.identify, .nobody) == BrokerReply.noDaemon)
         #expect(refusal(.enrolment(uid: own), .nobody) == BrokerReply.noDaemon)
-        // A question that is none is nobody's.
+        // An invalid request gets no answer, whoever asks.
         for asker in [Witness.Asker.anybody, .user(own), .nobody] {
             #expect(witness.answer(.identify, handle: -1, to: asker) == nil)
             #expect(witness.answer(.enrolment(uid: own), handle: handle, to: asker) == nil)

@@ -5,7 +5,7 @@ import Glibc
 import KeychainModel
 import TouchstoneTesting
 
-/// The program on a socket of the test's own, as a service manager starts it; killed at the end.
+/// The broker on a private socket, started like by a service manager; killed at the end.
 final class RunningBroker {
     static let program = Programs.directory + "/touchstone-broker"
     static let python = "/usr/bin/python3"
@@ -23,7 +23,7 @@ final class RunningBroker {
     let process: ChildProcess
     var path: String { directory.appending("socket") }
 
-    /// Starts it for an account; the test's own mount namespace is the machine's.
+    /// Starts the broker for an account; the test's mount namespace counts as the machine's.
     init(account: String? = nil, templates: String = "/nonexistent") async throws {
         directory = try TemporaryDirectory()
         let account = account ?? Owner.ofThisProcess().name ?? ""
@@ -55,7 +55,7 @@ final class RunningBroker {
     deinit { process.stop() }
 }
 
-/// A connection to it, packet by packet.
+/// A connection to the broker.
 final class BrokerPeer {
     let socket: CInt
 
@@ -65,13 +65,13 @@ final class BrokerPeer {
 
     deinit { close(socket) }
 
-    /// Sends bytes; false where the broker has ended the connection.
+    /// Sends bytes; false if the broker has closed the connection.
     @discardableResult
     func send(_ octets: [UInt8], handle: CInt = -1) -> Bool {
         clinux_send_packet(socket, octets, octets.count, handle) == octets.count
     }
 
-    /// The next packet; nil where the connection was ended.
+    /// The next packet; nil if the connection was closed.
     func receive() async throws -> BrokerReply? {
         var octets = [UInt8](repeating: 0, count: BrokerRequest.longest)
         var handle: CInt = -1

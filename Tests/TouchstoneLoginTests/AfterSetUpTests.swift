@@ -8,9 +8,9 @@ import WebAuthnModel
 @testable import TouchstoneLogin
 
 extension TenStepsTests {
-    @Suite("What becomes of a device that was set up")
+    @Suite("Devices after set-up")
     struct AfterSetUp {
-        @Test("after a change of fingers the app is told, decides, and nothing is made anew by itself")
+        @Test("after a change of fingers the app is told and decides; no key is made without it")
         func enrolmentChange() async throws {
             let world = try await LoginWorld()
             let keychain = world.keychain
@@ -29,7 +29,7 @@ extension TenStepsTests {
                 #expect(keychain.prompts.count == prompts && world.relay.exchanges.count == requests)
                 #expect(try await login.state() == .invalidated(device), "nothing was made anew")
 
-                // By password the user may decide; until then it stays as it is.
+                // After a password login the user may decide; until then nothing changes.
                 let session = try await world.session(login)
                 let offer = try #require(try await session.offer())
                 #expect(try await login.state() == .invalidated(device))
@@ -45,7 +45,7 @@ extension TenStepsTests {
                 #expect(try await session.devices().map(\.id) == [renewed.id], "the server was told")
                 _ = try await login.signIn("Sign in")
 
-                // Giving up asks nobody; the server hears of it with the next password.
+                // Forgetting the device needs no prompt; the server is told at the next password login.
                 let before = keychain.prompts.count
                 try await login.forgetDevice()
                 #expect(try await login.state() == .signedOut && keychain.prompts.count == before)
@@ -57,7 +57,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a lost device is taken off the account elsewhere, and is refused from then on")
+        @Test("a lost device is removed from another computer, and refused from then on")
         func lostDevice() async throws {
             let world = try await LoginWorld()
             let finder = world.keychain
@@ -81,12 +81,13 @@ extension TenStepsTests {
                 }
                 #expect(refused?.code == .refused && refused?.nextStep == .setUpAgain, "\(refused as Any)")
                 #expect(refused?.cause == "authentication_failed")
-                // The password session that set it up was the owner's own; its token is refused once that ends too.
+                // The password session that set the device up is the owner's; its token is refused once that session has ended,
+                // too.
                 #expect(try await login.state() == .ready(device), "the app decides what becomes of its key")
                 try await login.forgetDevice()
                 #expect(try await world.kept(login) == ["forgotten"])
             }
-            // This device takes itself off: the server first, then here.
+            // A device removes itself: first from the server, then locally.
             try await owner.use {
                 let login = world.login()
                 let (session, own) = try await world.setUp(login)
@@ -104,7 +105,7 @@ extension TenStepsTests {
                 let other = try await world.session(world.login())
                 let login = world.login()
                 let (session, device) = try await world.setUp(login)
-                // What cannot be told to the server is gone here in any case, and is told again.
+                // A sign-out that the server could not be told of is done locally, and repeated later.
                 world.relay.script("DELETE", "/v1/sessions?except=current", .cut)
                 await #expect(throws: TouchstoneError(.unreachable)) {
                     try await session.signOut(everywhere: true)
@@ -120,7 +121,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a session that the server ended is over here, and its sealed token is deleted")
+        @Test("a session ended by the server ends locally, and its sealed token is deleted")
         func endedSession() async throws {
             let world = try await LoginWorld(settings: ["access-token-lifetime": "60"])
             try await world.keychain.use {
@@ -146,7 +147,7 @@ extension TenStepsTests {
             }
         }
 
-        /// The access tokens that so many get who ask at once.
+        /// The distinct access tokens returned to concurrent calls.
         private func tokens(of session: LoginSession, askers: Int) async throws -> Set<String> {
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<askers { group.addTask { try await session.accessToken() } }
@@ -154,9 +155,9 @@ extension TenStepsTests {
             }
         }
 
-        @Test("calls at the same time share one renewal of an access token")
+        @Test("concurrent calls share one renewal of an access token")
         func renewal() async throws {
-            // Ten seconds are kept back, so that each token is expired at once.
+            // Tokens are renewed ten seconds early, so each one is expired at once.
             let world = try await LoginWorld(settings: ["access-token-lifetime": "10"])
             try await world.keychain.use {
                 let session = try await world.session(world.login())
@@ -169,7 +170,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a locked keychain is told apart, and the passcode opens it at a sign-in")
+        @Test("a locked keychain has its own error, and signing in with the passcode unlocks it")
         func locked() async throws {
             let world = try await LoginWorld()
             try await world.keychain.use {
@@ -179,7 +180,7 @@ extension TenStepsTests {
                 await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
                 _ = try await login.signIn("Sign in")
                 #expect(try await login.state() == .ready(device))
-                // Signing out reaches the server, though the sealed token cannot be deleted now.
+                // Signing out reaches the server, even though the sealed token cannot be deleted now.
                 let session = try await login.signIn("Sign in")
                 let access = try await session.accessToken()
                 try await world.keychain.cause(.lock)
@@ -192,7 +193,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a device is used under the rule that it was set up with, and under no other")
+        @Test("a device is used with the rule it was set up with, and no other")
         func rules() async throws {
             let world = try await LoginWorld()
             try await world.keychain.use {
@@ -210,7 +211,7 @@ extension TenStepsTests {
                 let session = try await world.login(.biometryOrPasscode).signIn("Sign in")
                 #expect(session.assurance.facts == [.keyBound, .perUse, .passcodeUsed])
                 #expect(session.assurance.method == .passcode)
-                // The app has another rule now: the device is set up again under that.
+                // The app has another rule now, and sets the device up again with it.
                 let renewed = try await world.setUp(other).1
                 #expect(renewed.id != device.id)
                 #expect(try await other.state() == .ready(renewed))

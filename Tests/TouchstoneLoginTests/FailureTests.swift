@@ -8,13 +8,13 @@ import TouchstoneTesting
 @testable import TouchstoneLogin
 
 extension TenStepsTests {
-    /// What is kept, here and at the server, after each way in which setting a device up can fail.
-    @Suite("A device that was not set up")
+    /// What the device and the server keep after each way in which set-up can fail.
+    @Suite("Failed set-up of a device")
     struct FailureTests {
         private static let options = "/v1/credentials/options"
         static let finish = "/v1/credentials"
 
-        /// A failure on the wire: where, what, what the app hears, and whether the server knows a key then.
+        /// A failure on the wire: its place, its kind, the app's error, and whether the server has a key afterwards.
         struct Cell: Sendable, CustomTestStringConvertible {
             let testDescription: String
             let path: String
@@ -96,7 +96,7 @@ extension TenStepsTests {
                 deed: .answer(500, [:], ""),
                 code: .unreachable
             ),
-            // The server has it: asked again, it says so.
+            // The server has the key, and confirms it when asked again.
             Cell(
                 testDescription: "the answer is lost",
                 path: finish,
@@ -121,7 +121,7 @@ extension TenStepsTests {
             ),
         ]
 
-        @Test("what the server did not confirm is not kept, and what it confirmed is")
+        @Test("only a key that the server confirmed is kept")
         func wire() async throws {
             let world = try await LoginWorld()
             try await world.keychain.use {
@@ -153,15 +153,15 @@ extension TenStepsTests {
                         )
                         _ = try await login.signIn("Sign in")
                     } else {
-                        // Where the server may have the key after all, its id is kept, to be told of.
+                        // If the server may have the key after all, its ID is kept, to have it removed later.
                         let kept: Set<String> = cell.mayBeKnown ? ["forgotten"] : []
                         #expect(try await world.kept(login) == kept, "\(cell.testDescription)")
                         #expect(try await login.state() == .signedOut, "\(cell.testDescription)")
-                        // What failed once goes through the second time.
+                        // A second attempt succeeds.
                         let device = try await offer.accept(label: "Laptop", "Sign in by finger")
                         #expect(try await login.state() == .ready(device), "\(cell.testDescription)")
                     }
-                    // The next sign-in tells of it.
+                    // The next login has the former key removed.
                     _ = try await world.session(login)
                     #expect(try await session.devices().count == 1, "\(cell.testDescription)")
                     for device in try await session.devices() { try await session.remove(device) }
@@ -170,7 +170,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a person who cancels, and an app that does, leave nothing")
+        @Test("a set-up cancelled by the user or the app leaves nothing")
         func cancelled() async throws {
             let world = try await LoginWorld()
             let keychain = world.keychain
@@ -200,7 +200,7 @@ extension TenStepsTests {
                 #expect(try await world.kept(login).isEmpty)
                 #expect(try await session.devices().isEmpty)
 
-                // From the prompt's end on it is seen to the end.
+                // After the prompt a cancellation has no effect.
                 let late = Guarded<Task<LoginDevice, any Error>?>(nil)
                 world.relay.script { exchange in
                     guard exchange.method == "POST", exchange.path == Self.finish else { return .pass }
@@ -214,7 +214,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a disk that takes nothing: the server is told to forget the key")
+        @Test("with a full disk the server is told to delete the key")
         func diskFull() async throws {
             let world = try await LoginWorld()
             try await world.keychain.use {
@@ -231,7 +231,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a sign-in that fails on its way changes nothing that is kept")
+        @Test("a failed sign-in changes nothing that is stored")
         func signIn() async throws {
             let world = try await LoginWorld()
             try await world.keychain.use {
@@ -265,7 +265,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a challenge, a token and an answer count once")
+        @Test("a challenge, a token and a response are accepted once")
         func replayed() async throws {
             let world = try await LoginWorld()
             let (relay, keychain) = (world.relay, world.keychain)
@@ -273,7 +273,7 @@ extension TenStepsTests {
                 let login = world.login()
                 _ = try await world.setUp(login)
                 _ = try await login.signIn("Sign in")
-                // A server that hands out a challenge again: no prompt comes.
+                // A server that repeats a challenge: no prompt is shown.
                 let old = try #require(relay.exchanges.last { $0.path == "/v1/login/options" }?.answer)
                 let prompts = keychain.prompts.count
                 relay.script(
@@ -283,11 +283,11 @@ extension TenStepsTests {
                 )
                 await #expect(throws: TouchstoneError(.replayed)) { try await login.signIn("No") }
                 #expect(keychain.prompts.count == prompts)
-                // One that hands out a session again.
+                // A server that repeats a session.
                 let session = try #require(relay.exchanges.last { $0.path == "/v1/login" }?.answer)
                 relay.script("POST", "/v1/login", .answer(200, ["Content-Type": "application/json"], session))
                 await #expect(throws: TouchstoneError(.replayed)) { try await login.signIn("Sign in") }
-                // Somebody between who sends an answer twice: the second is refused, and so is the app's own.
+                // A man in the middle who sends a response twice: the second is refused, and so is the app's.
                 relay.script { [server = world.server] exchange in
                     guard exchange.path == "/v1/login" else { return .pass }
                     _ = try? server.api.send(

@@ -2,12 +2,12 @@ import Foundation
 import Testing
 import TouchstoneTesting
 
-/// The example, in a process of its own.
+/// The example program, in its own process.
 extension TenStepsTests {
     @Suite("Examples/SignIn")
     struct ProgramTests {
         @Test(
-            "killed between the server's word and its own store it keeps nothing, and the next start sets it up"
+            "killed after the server's confirmation but before its own store, it later sets up again"
         )
         func killed() async throws {
             let relay = try Relay()
@@ -35,7 +35,7 @@ extension TenStepsTests {
             first.stop(with: SIGKILL)
             relay.passAll()
 
-            // The next start is as the first: by password. The one after that is by finger.
+            // The next start is like the first, by password; the one after it is by finger.
             for isFirst in [true, false] {
                 try keychain.tellPerson([.waits])
                 let (process, log) = try await app.start()
@@ -45,7 +45,7 @@ extension TenStepsTests {
                 #expect(output.contains("set up: This computer\n") == isFirst, "\(output)")
                 #expect(output.contains("\nThis computer, this device\n"), "\(output)")
             }
-            // The key of the one that was killed is the server's alone: nobody can sign by it.
+            // Only the server has the killed process's key; nobody can sign with it.
             #expect(try server.revokeDevices() == 2)
             keychain.stop(with: SIGTERM)
             await bus.stop()

@@ -4,10 +4,10 @@ import TouchstoneTesting
 
 @testable import TouchstoneLogin
 
-@Suite("Proxies of the environment")
+@Suite("Proxies from the environment")
 struct ProxyTests {
     @Test(
-        "count for plain HTTP as curl has it",
+        "proxy variables for plain HTTP are read as curl does",
         arguments: [
             ([:], nil), (["http_proxy": ""], nil), (["HTTP_PROXY": "http://p:1"], nil),
             (["https_proxy": "http://p:1"], nil), (["http_proxy": "http://p:1"], "http_proxy"),
@@ -18,7 +18,7 @@ struct ProxyTests {
             (["http_proxy": "p", "no_proxy": "*"], nil),
             (["http_proxy": "p", "no_proxy": "127.0.0.1,host"], "http_proxy"),
             (["http_proxy": "p", "no_proxy": "*,host"], "http_proxy"),
-            // The first one counts, also where it is empty.
+            // The first variable counts, also if it is empty.
             (["http_proxy": "p", "no_proxy": "", "NO_PROXY": "localhost"], "http_proxy"),
         ] as [([String: String], String?)]
     )
@@ -27,7 +27,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "read no password on its way to this machine",
+        "a proxy never sees a password for this machine",
         arguments: [
             (["http_proxy": "*"], "http_proxy"), (["all_proxy": "*"], "all_proxy"),
             (["http_proxy": "*", "no_proxy": "localhost"], nil), (["HTTP_PROXY": "*"], nil),

@@ -3,10 +3,10 @@ import Touchstone
 
 @testable import TouchstoneLogin
 
-@Suite("Demands for a step-up")
+@Suite("Step-up challenges")
 struct StepUpDemandTests {
     @Test(
-        "demands are read as RFC 9470 writes them",
+        "challenges of RFC 9470 are parsed",
         arguments: [
             ("Bearer error=\"insufficient_user_authentication\"", []),
             (
@@ -24,7 +24,7 @@ struct StepUpDemandTests {
     }
 
     @Test(
-        "headers that are no such demand",
+        "other headers are not step-up challenges",
         arguments: ["", "Bearer", "error", "Basic realm=\"", "error=\"x"]
     )
     func noDemand(header: String) {

@@ -7,10 +7,10 @@ import WebAuthnModel
 @testable import TouchstoneLogin
 
 extension TenStepsTests {
-    @Suite("What a session is not enough for")
+    @Suite("Step-up and transactions")
     struct StrongerTests {
         @Test(
-            "a step-up renews the session's authentication, and says when the device cannot give what is wanted"
+            "a step-up renews the session's authentication, or reports what the device cannot give"
         )
         func stepUp() async throws {
             let world = try await LoginWorld(settings: ["freshness": "30"])
@@ -23,7 +23,7 @@ extension TenStepsTests {
                     try? await world.setUp(login).0
                 }
                 let nobody = LoginDevice(id: "AAAA", label: "", lastUsed: nil, isThisDevice: false)
-                // The server's freshness ends, and its own words lead to the step-up.
+                // The authentication becomes too old, and the server's challenge leads to the step-up.
                 let demand = try await Deadline.wait(for: "a refusal") {
                     () async throws -> TouchstoneError? in
                     let error = await failure { () async throws(TouchstoneError) in
@@ -44,7 +44,7 @@ extension TenStepsTests {
                     }
                     return error?.code == .notFound ? true : nil
                 }
-                // What this device cannot give; a key in software is no hardware.
+                // A level that this device cannot reach: a software key is not hardware.
                 let strong = "Bearer error=\"insufficient_user_authentication\", acr_values=\"phrh\""
                 let refused = await failure { () async throws(TouchstoneError) in
                     try await session.stepUp(for: strong, "Confirm")
@@ -54,7 +54,7 @@ extension TenStepsTests {
                     "\(refused as Any)"
                 )
                 try await session.stepUp(for: strong.replacing("phrh", with: "pwd phr"), "Confirm")
-                // The session went on with the new tokens, which are sealed.
+                // The session continues with the new tokens, which are sealed.
                 #expect(try await session.devices().count == 1)
                 _ = try await login.resume("Go on")
                 let before = world.keychain.prompts.count
@@ -65,7 +65,7 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a step-up by password renews the session's authentication where no more is wanted")
+        @Test("a step-up by password renews the authentication where the challenge allows it")
         func stepUpByPassword() async throws {
             let world = try await LoginWorld(settings: ["freshness": "5"])
             try await world.keychain.use {
@@ -82,7 +82,7 @@ extension TenStepsTests {
                 }
                 let header = try #require(try await refusal().cause)
                 let before = try await session.accessToken()
-                // Five seconds are short on a slow machine: one of several in time is enough.
+                // Five seconds are short on a slow machine; one of several attempts must be in time.
                 try await Deadline.wait(for: "a request that is fresh enough") {
                     let assurance = try await session.stepUp(for: header, password: SignInServer.password)
                     #expect(assurance.level <= .low && assurance.facts.isEmpty)
@@ -94,11 +94,11 @@ extension TenStepsTests {
                 #expect(world.keychain.prompts.isEmpty)
                 let after = try await session.accessToken()
                 #expect(after != before)
-                // The session's own: the same number, and no second session.
+                // The same session: no second one was opened.
                 let me = try world.call("GET", "/v1/me", after)
                 #expect(me["sessions"]?.integer == 1, "\(me)")
                 #expect(me["acr"]?.string == "pwd", "\(me)")
-                // What a password does not give is not asked of the server at all.
+                // A level that a password cannot reach is refused without a request.
                 let count = world.relay.exchanges.count
                 let strong = "Bearer error=\"insufficient_user_authentication\", acr_values=\"phr\""
                 let refused = await failure { () async throws(TouchstoneError) in
@@ -115,12 +115,12 @@ extension TenStepsTests {
                     )
                 }
                 #expect(world.relay.exchanges.count == count)
-                // Last, because the server waits with the next one.
+                // Last, because the server delays the next attempt.
                 let wrong = await failure { () async throws(TouchstoneError) in
                     try await session.stepUp(for: header, password: "not \(SignInServer.password)")
                 }
                 #expect(wrong?.code == .refused && wrong?.cause == "authentication_failed", "\(wrong as Any)")
-                // The session goes on, with the tokens that it had.
+                // The session continues with its tokens.
                 #expect(try await session.accessToken() == after)
             }
         }
@@ -135,7 +135,7 @@ extension TenStepsTests {
             return try #require(made["id"]?.string, "\(made)")
         }
 
-        @Test("what the person sees is what is signed, and nothing else is")
+        @Test("exactly what the user sees is signed")
         func transaction() async throws {
             let world = try await LoginWorld()
             let keychain = world.keychain
@@ -155,7 +155,7 @@ extension TenStepsTests {
                 )
                 #expect(waiting.expires > Date())
 
-                // The details and the challenge belong together: another amount is not even asked for.
+                // The challenge covers the details: for another amount no prompt is shown.
                 let before = keychain.prompts.count
                 world.relay.script(
                     "GET",
@@ -198,7 +198,7 @@ extension TenStepsTests {
         }
 
         @Test(
-            "details that a prompt would not show whole are not signed",
+            "details that a prompt cannot show whole are not signed",
             arguments: [
                 String(repeating: "x", count: 300), "Alice\u{202E}ecilA", "Ali\u{200B}ce",
                 "A\nRequested by B",

@@ -7,9 +7,9 @@ import WebAuthnModel
 
 @testable import TouchstoneLogin
 
-@Suite("Signing in, beside the server's program", .server, .serialized, .timeLimit(.minutes(20)))
+@Suite("Signing in with the server program", .server, .serialized, .timeLimit(.minutes(20)))
 struct TenStepsTests {
-    /// The challenge and the facts that an assertion signed, as the relay saw it.
+    /// The challenge and assurance in the client data of an assertion seen by the relay.
     private func signedClientData(_ exchange: Relay.Exchange) throws -> JSONObject {
         let body = try #require(try JSONValue(parsing: Array(exchange.body.utf8)).object)
         let response = body["credential"]?.object?["response"]?.object
@@ -17,7 +17,7 @@ struct TenStepsTests {
         return try #require(try JSONValue(parsing: bytes).object)
     }
 
-    @Test("the ten steps, in software and with a TPM", arguments: [false, true])
+    @Test("the ten steps, with a software key and with a TPM", arguments: [false, true])
     func tenSteps(hasChip: Bool) async throws {
         let world = try await LoginWorld(
             chip: hasChip ? .prepared() : nil,
@@ -33,7 +33,7 @@ struct TenStepsTests {
             }
             #expect(wrong?.code == .refused && wrong?.cause == "authentication_failed", "\(wrong as Any)")
             #expect(wrong?.nextStep == .retry)
-            // The server wants a second's pause then, and says so.
+            // The server requires a delay of a second then, and says so.
             let first = try await Deadline.wait(for: "the end of the pause") {
                 () async throws -> LoginSession? in
                 do {
@@ -50,7 +50,7 @@ struct TenStepsTests {
             #expect(try await world.kept(login).isEmpty, "signing in keeps nothing")
             #expect(keychain.prompts.isEmpty)
 
-            // 5 and 6: the offer, and the user's consent under one prompt.
+            // 5 and 6: the offer, and the user's consent in a single prompt.
             let offer = try #require(try await first.offer())
             let device = try await offer.accept(label: "Laptop", "Sign in by finger from now on")
             #expect(keychain.prompts.map(\.reason) == ["Sign in by finger from now on"])
@@ -62,13 +62,13 @@ struct TenStepsTests {
             #expect(registered["uvEvidence"]?.string == (hasChip ? "tpm_policy" : "flag"))
             #expect(try await world.kept(login) == ["device", "refresh"])
 
-            // 7: the app starts again, and knows without a prompt and without the server.
+            // 7: the app is restarted, and knows its device without a prompt or the server.
             login = world.login()
             let requests = world.relay.exchanges.count
             #expect(try await login.state() == .ready(device))
             #expect(world.relay.exchanges.count == requests && keychain.prompts.count == 1)
 
-            // 8 and 9: the finger, and the server's challenge signed with what it was worth.
+            // 8 and 9: the finger, and the server's challenge signed with the assurance.
             let second = try await login.signIn("Sign in to Example")
             #expect(
                 keychain.prompts.map(\.reason).last == "Sign in to Example" && keychain.prompts.count == 2
@@ -85,13 +85,13 @@ struct TenStepsTests {
                 me["amr"]?.array?.contains("fpt") == true && me["acr"]?.string == (hasChip ? "phrh" : "phr")
             )
 
-            // 10: the token out of the store, for the same session.
+            // 10: the stored token, for the same session.
             let third = try await world.login().resume("Open your session")
             #expect(keychain.prompts.count == 3)
             let resumed = try await third.accessToken()
             #expect(try await second.accessToken() != resumed)
             #expect(try world.call("GET", "/v1/me", resumed)["sessionId"] == me["sessionId"])
-            // A token that somebody copies is worth nothing without this device's key.
+            // A copied token is useless without this device's key.
             let token = try await SecretStore("login.token:\(world.relay.url.absoluteString)")
                 .read("refresh", as: String.self, with: "a test")
             let stolen = try world.server.api.send(
@@ -102,7 +102,7 @@ struct TenStepsTests {
             )
             #expect(stolen.status == 400)
 
-            // Signing out ends the session here and there; the device stays.
+            // Signing out ends the session on both sides; the device stays.
             try await third.signOut()
             #expect(
                 await failure { () async throws(TouchstoneError) in try await third.accessToken() }?.code

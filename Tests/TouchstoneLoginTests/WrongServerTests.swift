@@ -6,11 +6,11 @@ import TouchstoneTesting
 
 @testable import TouchstoneLogin
 
-/// Servers that are none: a peer that answers what a test says, and no server behind it.
-@Suite("Servers that answer wrong, late or not at all", .timeLimit(.minutes(20)))
+/// A scripted peer without a server behind it.
+@Suite("Wrong, late and missing responses", .timeLimit(.minutes(20)))
 struct WrongServerTests {
     private static let json = ["Content-Type": "application/json"]
-    /// What the password is answered with.
+    /// The response to the password.
     private static let good = [
         "access_token": "\"ACCESS\"", "refresh_token": "\"r\"", "token_type": "\"Bearer\"",
         "expires_in": "300",
@@ -23,7 +23,7 @@ struct WrongServerTests {
             .replacing("ACCESS", with: UUID().uuidString)
     }
 
-    @Test("each is an error of its own, says what to do, and nothing is kept")
+    @Test("each wrong response has its own error with a next step, and nothing is stored")
     func answers() async throws {
         let relay = try Relay()
         let keychain = try await TemporaryKeychain(reader: nil)
@@ -107,7 +107,7 @@ struct WrongServerTests {
         }
     }
 
-    @Test("nobody there, plain HTTP to elsewhere, and addresses that are none")
+    @Test("an unreachable server, plain HTTP to another machine, and invalid addresses are refused")
     func addresses() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         try await keychain.use {
@@ -127,7 +127,7 @@ struct WrongServerTests {
         }
     }
 
-    @Test("a server with another certificate, and one that speaks no TLS")
+    @Test("an untrusted certificate and a server without TLS are refused")
     func certificates() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         let server = try await OtherServer.start()
@@ -144,7 +144,7 @@ struct WrongServerTests {
     }
 }
 
-/// OpenSSL's server with a certificate that nobody vouches for.
+/// OpenSSL's server with a certificate that no authority has signed.
 private final class OtherServer: Sendable {
     let port: UInt16
     private let directory: TemporaryDirectory

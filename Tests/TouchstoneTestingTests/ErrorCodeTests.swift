@@ -4,10 +4,10 @@ import Security
 import Testing
 import TouchstoneTesting
 
-/// How each code of Apple's that the fronts give is caused with the kit alone, without device, root or entitlement.
-@Suite("Every error code can be caused", .serialized, .timeLimit(.minutes(10)))
+/// Brings about each of Apple's error codes with the kit alone, without a device, root or an entitlement.
+@Suite("Every error code can be brought about", .serialized, .timeLimit(.minutes(10)))
 struct ErrorCodeTests {
-    /// What is asked of a keychain, and what it answers.
+    /// A call to a keychain, and its expected code.
     struct Cause<Code: Sendable & Equatable>: Sendable {
         let code: Code
         let words: String
@@ -22,7 +22,7 @@ struct ErrorCodeTests {
         }
     }
 
-    /// Causes that follow each other on one keychain, which takes a second or two to start: what spoils it comes last.
+    /// Causes in sequence on one keychain, which takes a second or two to start; destructive ones come last.
     struct Course<Code: Sendable & Equatable>: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let reader: TestReader?
@@ -38,7 +38,7 @@ struct ErrorCodeTests {
             (testDescription, self.reader, self.enrolled, self.causes) = (words, reader, enrolled, causes)
         }
 
-        /// Lets each happen, and expects its code.
+        /// Runs each cause, and expects its code.
         func run() async throws {
             let keychain = try await TemporaryKeychain(reader: reader, enrolled: enrolled)
             for cause in causes {
@@ -53,7 +53,7 @@ struct ErrorCodeTests {
 
     // MARK: LAError
 
-    /// Codes that no fault causes, and why.
+    /// Codes that no fault brings about, and why.
     static let unseenLAErrors: [LAError.Code: String] = [
         .authenticationFailed:
             "twenty touches that a reader cannot read: Conformance causes it on the virtual reader",
@@ -145,10 +145,10 @@ struct ErrorCodeTests {
         return await outcome
     }
 
-    @Test("LAError", arguments: laErrors)
+    @Test("LAError codes", arguments: laErrors)
     func localAuthentication(_ course: Course<LAError.Code>) async throws { try await course.run() }
 
-    @Test("each LAError code is caused, or named with the reason why it cannot be")
+    @Test("each LAError code is brought about, or listed with the reason why it cannot be")
     func allLAErrors() {
         let caused = Set(Self.laErrors.flatMap(\.causes).map(\.code)), unseen = Set(Self.unseenLAErrors.keys)
         #expect(caused.isDisjoint(with: unseen))
@@ -258,7 +258,7 @@ struct ErrorCodeTests {
         ),
     ]
 
-    /// Statuses that are not caused here, and why.
+    /// Statuses that are not brought about here, and why.
     static let unseenStatuses: [OSStatus: String] = [
         errSecIO: "a device that fails under the file system: strace injects it in Conformance, as root",
         errSecReadOnly: "a file system that is read only: a mount in Conformance, as root",
@@ -267,20 +267,20 @@ struct ErrorCodeTests {
         errSecInteractionRequired: "no call of the fronts answers so: Apple's name for keychains of macOS",
     ]
 
-    @Test("OSStatus", arguments: statuses)
+    @Test("OSStatus codes", arguments: statuses)
     func security(_ course: Course<OSStatus>) async throws { try await course.run() }
 
-    @Test("each OSStatus of the model is caused, or named with the reason why it cannot be")
+    @Test("each OSStatus of the model is brought about, or listed with the reason why it cannot be")
     func allStatuses() {
         let caused = Set(Self.statuses.flatMap(\.causes).map(\.code)), unseen = Set(Self.unseenStatuses.keys)
         #expect(caused.isDisjoint(with: unseen))
-        // KeychainModel's, whose names are not Apple's.
+        // KeychainModel's statuses, whose names are not Apple's.
         let all: Set<OSStatus> = [
             -4, -34, -36, -50, -108, -128, -909, -2070, -25291, -25292, -25293, -25299, -25300, -25302,
             -25303,
             -25306, -25308, -25315, -26275, -34018,
         ]
-        // The full disk, which needs root, has a test in FaultTests.
+        // A full disk needs root, and has its own test in FaultTests.
         #expect(caused.union(unseen).union([errSecDiskFull]) == all)
     }
 }

@@ -4,7 +4,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite("What a keychain of a test's own can suffer", .serialized, .timeLimit(.minutes(10)))
+@Suite("Faults of a temporary keychain", .serialized, .timeLimit(.minutes(10)))
 struct FaultTests {
     private static let biometry = LAPolicy.deviceOwnerAuthenticationWithBiometrics
 
@@ -12,7 +12,7 @@ struct FaultTests {
         try await Deadline.wait(for: "a prompt") { keychain.prompts.count >= count ? true : nil }
     }
 
-    @Test("a reader that is unplugged in mid-scan ends the prompt, is not there then, and works again")
+    @Test("a reader unplugged during a scan ends the prompt, is absent, and works again when plugged in")
     func unplug() async throws {
         let keychain = try await TemporaryKeychain()
         try await keychain.use {
@@ -24,14 +24,14 @@ struct FaultTests {
             #expect(await NoteStore.evaluate(Self.biometry) == .biometryNotAvailable)
             try await keychain.cause(.replug)
             #expect(await NoteStore.evaluate(Self.biometry) == nil)
-            // Without anybody who waits for a finger.
+            // Without a pending scan.
             try await keychain.cause(.unplug)
             #expect(await NoteStore.evaluate(Self.biometry) == .biometryNotAvailable)
         }
     }
 
     @Test(
-        "a daemon that crashes in front of a prompt ends the call, and is there again with all that was stored"
+        "a daemon that crashes during a prompt ends the call, and is back with all that was stored"
     )
     func crash() async throws {
         let keychain = try await TemporaryKeychain()
@@ -46,7 +46,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a locked keychain asks its person first")
+    @Test("a locked keychain shows a prompt first")
     func lock() async throws {
         let keychain = try await TemporaryKeychain()
         try await keychain.use {
@@ -60,7 +60,7 @@ struct FaultTests {
         }
     }
 
-    @Test("sleep takes an open prompt away")
+    @Test("sleep dismisses a prompt")
     func suspend() async throws {
         let keychain = try await TemporaryKeychain()
         try await keychain.use {
@@ -73,7 +73,7 @@ struct FaultTests {
         }
     }
 
-    @Test("what was shown in a context before a sleep opens nothing after it")
+    @Test("a context authenticated before a sleep gives access to nothing after it")
     func suspendAfterSuccess() async throws {
         let keychain = try await TemporaryKeychain()
         try await keychain.use {
@@ -88,7 +88,7 @@ struct FaultTests {
         }
     }
 
-    @Test("polkit's no is told as such")
+    @Test("polkit's refusal is reported as such")
     func deny() async throws {
         let keychain = try await TemporaryKeychain()
         try await keychain.use {
@@ -97,7 +97,7 @@ struct FaultTests {
         }
     }
 
-    @Test("without a passcode nothing that it protected is there")
+    @Test("after the passcode is removed an evaluation fails with passcodeNotSet")
     func noPasscode() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         try await keychain.use {
@@ -107,7 +107,7 @@ struct FaultTests {
         }
     }
 
-    @Test("items whose bytes were flipped are damaged, and not absent")
+    @Test("items with flipped bits are damaged, not absent")
     func damage() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         try await keychain.use {
@@ -117,7 +117,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a full disk takes nothing more, and what is on it can be read")
+    @Test("a full disk refuses writes, and reads still work")
     func fullDisk() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         guard geteuid() == 0 else {
@@ -137,7 +137,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a chip that is locked out, or another one, opens nothing")
+    @Test("a TPM in lockout, or another TPM, opens nothing")
     func chip() async throws {
         for fault in [TestFault.chipLockout, .chipSwap] {
             let keychain = try await TemporaryKeychain(reader: nil, chip: .prepared())
@@ -149,7 +149,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a part that is not there cannot fail: the error says what to give")
+    @Test("a fault of a missing part is an error that names the argument to give")
     func missingPart() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         for (fault, word) in [(TestFault.unplug, "reader"), (.chipLockout, "chip:"), (.chipSwap, "chip:")] {

@@ -3,12 +3,12 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-/// Whose finger is whose, by the matcher of libfprint in fprintd, which is asked as the daemon asks it.
+/// Whether libfprint's matcher in fprintd tells synthetic fingers apart, called as the daemon calls it.
 ///
-/// A user has ten fingers enrolled, and the touch of another one is compared with all of them at once. At full size the
-/// first hundred fingers are enrolled in tens: each pair is compared, as a touch beside an enrolment or, within a ten, by
-/// fprintd's own search for duplicates at the start of an enrolment.
-@Suite("Drawn fingers are told apart by the real matcher", .serialized)
+/// A user has ten fingers enrolled, and another finger's touch is compared with all of them at once. At full size the first
+/// hundred fingers are enrolled in tens: each pair is compared, as a touch against an enrolment or, within a ten, by fprintd's
+/// own search for duplicates at the start of an enrolment.
+@Suite("The real matcher tells synthetic fingers apart", .serialized)
 struct FingerSeparationTests {
     private static let names = ["left", "right"].flatMap { hand in
         ["thumb", "index-finger", "middle-finger", "ring-finger", "little-finger"].map { "\(hand)-\($0)" }
@@ -23,7 +23,7 @@ struct FingerSeparationTests {
 
     /// Enrols `fingers`, and touches the sensor with each of them and with each of `strangers`.
     private func compare(_ fingers: [Int], with strangers: [Int], _ outcome: inout Outcome) async throws {
-        // A sensor of libfprint pauses after three minutes of work, so each ten has one of its own.
+        // A sensor of libfprint pauses after three minutes of work, so each ten uses its own.
         let bus = try await PrivateBus.start()
         for (index, finger) in fingers.enumerated() {
             outcome.pairs += index
@@ -54,7 +54,7 @@ struct FingerSeparationTests {
         await bus.stop()
     }
 
-    @Test("no stranger of 4,950 pairs matches, nine in a usual run, and at most one of 100 own touches fails")
+    @Test("none of 4,950 pairs matches (nine in a usual run), and at most one of 100 own touches fails")
     func fingers() async throws {
         var outcome = Outcome()
         if CaseSize.isFull {

@@ -2,7 +2,7 @@ import Foundation
 import LocalAuthentication
 import Security
 
-/// A secret as an app keeps it, with Apple's calls alone.
+/// A secret stored like in an app, with Apple's API only.
 struct NoteStore {
     private static let name = "note"
 
@@ -34,7 +34,7 @@ struct NoteStore {
         return (status, (result as? Data).map { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// The code of the error that a policy ends with; nil for success.
+    /// The code with which evaluating a policy fails; nil for success.
     static func evaluate(_ policy: LAPolicy, _ context: LAContext = LAContext()) async -> LAError.Code? {
         do {
             _ = try await context.evaluatePolicy(policy, localizedReason: "Open the notes")

@@ -4,13 +4,13 @@ import Security
 import Testing
 import TouchstoneTesting
 
-/// Stores the app's token, which only a finger opens.
+/// Stores the app's token, protected by a finger.
 private func save(_ token: String) -> OSStatus { NoteStore.add(token) }
 
 /// Reads the token.
 private func load() -> (status: OSStatus, value: String?) { NoteStore.read("Load the token") }
 
-@Suite("The tests of the README", .timeLimit(.minutes(10)))
+@Suite("Tests in the README", .timeLimit(.minutes(10)))
 struct ReadmeTests {
     // BEGIN
     @Test func aTokenComesBack() async throws {
@@ -31,7 +31,7 @@ struct ReadmeTests {
     }
     // END
 
-    @Test("they are these, line by line")
+    @Test("README.md contains these tests, line by line")
     func sameLines() throws {
         func lines(_ text: String) -> [Substring] {
             text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }

@@ -3,7 +3,7 @@ import TouchstoneTesting
 
 @Suite("Synthetic fingers")
 struct SyntheticFingerTests {
-    @Test("the same finger and touch give the same picture, any other number another one")
+    @Test("the same finger and touch give the same image, other numbers another one")
     func determinism() {
         let finger = SyntheticFinger(3)
         #expect(finger.impression(1) == SyntheticFinger(3).impression(1))
@@ -11,7 +11,7 @@ struct SyntheticFingerTests {
         #expect(finger.impression(1) != SyntheticFinger(7).impression(1))
     }
 
-    @Test("a picture has dark ridges inside and clean glass in the corners")
+    @Test("an image has dark ridges inside and a clean background in the corners")
     func picture() {
         let picture = SyntheticFinger(3).impression(0)
         #expect(picture.pixels.count == picture.width * picture.height)

@@ -4,9 +4,9 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite("A keychain of a test's own", .serialized, .timeLimit(.minutes(10)))
+@Suite("Temporary keychains", .serialized, .timeLimit(.minutes(10)))
 struct TemporaryKeychainTests {
-    @Test("an item comes back by finger, and the prompt names app and reason")
+    @Test("an item is read with a finger, and the prompt names app and reason")
     func finger() async throws {
         let keychain = try await TemporaryKeychain()
         await keychain.use {
@@ -20,7 +20,7 @@ struct TemporaryKeychainTests {
         #expect(keychain.prompts.first?.program.contains(program) == true)
     }
 
-    @Test("each deed is done at one prompt, and then the enrolled finger touches again")
+    @Test("each scripted action is used for one prompt, and afterwards the enrolled finger touches again")
     func deeds() async throws {
         let keychain = try await TemporaryKeychain(enrolled: [.first])
         try await keychain.use {
@@ -37,7 +37,7 @@ struct TemporaryKeychainTests {
             #expect(fallback == .userFallback)
             #expect(await NoteStore.evaluate(.deviceOwnerAuthentication) == nil)
             #expect(keychain.prompts.count == 5)
-            // A stranger touches until the sensor is locked out.
+            // A wrong finger touches until the sensor is locked out.
             keychain.person(.touches(.second))
             #expect(await NoteStore.evaluate(.deviceOwnerAuthenticationWithBiometrics) == .biometryLockout)
             #expect(keychain.prompts.count == 6, "five wrong touches are one prompt")
@@ -46,7 +46,7 @@ struct TemporaryKeychainTests {
         }
     }
 
-    @Test("a prompt that is ignored ends with its task, and is among the prompts while it is open")
+    @Test("an ignored prompt is listed, and ends when its context is invalidated")
     func ignored() async throws {
         let keychain = try await TemporaryKeychain()
         await keychain.use {
@@ -59,12 +59,12 @@ struct TemporaryKeychainTests {
         }
     }
 
-    @Test("the clock brings the end of a delay after wrong touches and of a success's reuse")
+    @Test("advancing the clock ends the time in which an unlock can be reused")
     func clock() async throws {
         let clock = ManualClock()
         let keychain = try await TemporaryKeychain(clock: clock)
         await keychain.use {
-            // What was unlocked by a finger before need not be again, for 300 s at most.
+            // A success with a finger can be reused for at most 300 s.
             let reusing = LAContext()
             reusing.touchIDAuthenticationAllowableReuseDuration = 300
             #expect(await NoteStore.evaluate(.deviceOwnerAuthenticationWithBiometrics, reusing) == nil)
@@ -80,7 +80,7 @@ struct TemporaryKeychainTests {
         }
     }
 
-    @Test("without a reader the passcode is typed; two keychains know nothing of each other")
+    @Test("without a reader the passcode is typed, and two keychains are independent")
     func noReader() async throws {
         let first = try await TemporaryKeychain(reader: nil),
             second = try await TemporaryKeychain(reader: nil)
@@ -96,7 +96,7 @@ struct TemporaryKeychainTests {
         #expect(second.prompts.isEmpty)
     }
 
-    @Test("each reader takes its finger", arguments: [0, 1])
+    @Test("each type of reader accepts its finger", arguments: [0, 1])
     func readers(_ number: Int) async throws {
         let keychain = try await TemporaryKeychain(reader: [.matchOnChip, .weak][number])
         await keychain.use {

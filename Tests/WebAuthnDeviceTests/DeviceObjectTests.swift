@@ -8,10 +8,10 @@ import TouchstoneTesting
 import WebAuthnDevice
 import WebAuthnModel
 
-@Suite("A device's objects", .timeLimit(.minutes(20)))
+@Suite("Registrations and assertions of a device", .timeLimit(.minutes(20)))
 struct DeviceObjectTests {
     @Test(
-        "a credential is made and signs, by the passcode, in software and in a TPM",
+        "a credential is created and signs after the passcode, with a software key and with a TPM",
         arguments: [nil, SoftwareTPM.Chip.blank]
     )
     func life(chip: SoftwareTPM.Chip?) async throws {
@@ -35,7 +35,7 @@ struct DeviceObjectTests {
         #expect(registration.data.attestedCredentialData?.credentialId == made.credential.id)
         #expect(made.keyPolicy == nil)
 
-        // What the app keeps brings the key back, also after a restart of the daemon.
+        // The app's stored data restores the key, also after a restart of the daemon.
         let credential = try DeviceCredential(parsing: made.credential.encoded)
         #expect(credential == made.credential && credential.userHandle == [7, 7, 7])
         world.keychain.stop(with: SIGTERM)
@@ -64,7 +64,7 @@ struct DeviceObjectTests {
         #expect(signed.json.object?["response"]?.object?["userHandle"]?.bytes == [7, 7, 7])
     }
 
-    @Test("a registration asks once, for one of the TPM too, and nothing shown counts for the next call")
+    @Test("a registration shows one prompt, also with a TPM, which does not count for the next call")
     func prompts() async throws {
         let world = try await DeviceWorld(.blank)
         let before = world.keychain.prompts
@@ -81,7 +81,7 @@ struct DeviceObjectTests {
         #expect(throws: DeviceError.keychain(KeychainError(.userCanceled))) { try world.register() }
     }
 
-    @Test("UV is never set for a key that demands nothing, whatever the app kept says")
+    @Test("UV is never set for a key that requires nothing, whatever the app's stored data says")
     func unverified() async throws {
         let world = try await DeviceWorld(nil)
         let key = try world.keychain.client.makeKey(
@@ -101,7 +101,7 @@ struct DeviceObjectTests {
         #expect(data.extensions == nil)
     }
 
-    @Test("no attestation where none is wanted; without the member too")
+    @Test("without a request for attestation, also with the member missing, the format is none")
     func unattested() async throws {
         let world = try await DeviceWorld(.blank)
         for attestation in ["none", nil] {
@@ -110,7 +110,7 @@ struct DeviceObjectTests {
         }
     }
 
-    @Test("other relying parties, algorithms and credentials are refused before anybody is asked")
+    @Test("other relying parties, algorithms and credentials are refused without a prompt")
     func refusals() async throws {
         let world = try await DeviceWorld(nil)
         let credential = try world.register().credential
@@ -147,7 +147,7 @@ struct DeviceObjectTests {
                 try DeviceCredential(parsing: Array(credential.encoded.prefix(count)))
             }
         }
-        // Another program's key, or one of another keybag.
+        // A key of another keybag.
         let other = try await DeviceWorld(nil)
         let error = #expect(throws: DeviceError.self) {
             let options = try RequestOptions(parsing: DeviceWorld.request())
@@ -157,7 +157,7 @@ struct DeviceObjectTests {
     }
 
     @Test(
-        "a finger is told as a finger, the passcode in its place as a passcode; another finger ends the key",
+        "UV methods distinguish finger and passcode, and another enrolled finger invalidates the key",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd")
     )
     func finger() async throws {
@@ -165,7 +165,7 @@ struct DeviceObjectTests {
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
         let world = try await DeviceWorld(nil, bus: bus)
         let reader = VirtualReader(bus, sensor: .storage)
-        // A touch alone counts where the passcode was typed.
+        // A touch alone is enough only where the passcode was typed before.
         let display = try DisplaySocket()
         try world.keychain.client.lock()
         try world.keychain.client.unlock(world.keychain.prompt(on: display))
@@ -208,7 +208,7 @@ struct DeviceObjectTests {
         await bus.stop()
     }
 
-    /// Runs what blocks on a thread of its own.
+    /// Runs a blocking closure on its own thread.
     private func apart<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

@@ -8,7 +8,7 @@ import TouchstoneTesting
 import WebAuthnDevice
 import WebAuthnModel
 
-/// A device with its daemon, and a relying party that asks it.
+/// A device with its daemon, and the requests of a relying party.
 struct DeviceWorld {
     static let relyingParty = "example.org"
     static let origin = "linux:app-id:org.example.Bank"
@@ -26,7 +26,7 @@ struct DeviceWorld {
         )
     }
 
-    /// The device of an app.
+    /// The device as used by an app.
     func device(_ relyingParty: String = relyingParty, _ origin: String = origin, place: PromptOrigin? = nil)
         -> DeviceAuthenticator
     {
@@ -38,7 +38,7 @@ struct DeviceWorld {
         )
     }
 
-    /// `publicKey` as a server has it at registration.
+    /// A server's `publicKey` options for a registration.
     static func creation(
         _ challenge: [UInt8] = Array(0..<32),
         relyingParty: String = relyingParty,
@@ -57,7 +57,7 @@ struct DeviceWorld {
         ])
     }
 
-    /// `publicKey` as a server has it at a login.
+    /// A server's `publicKey` options for a login.
     static func request(
         _ challenge: [UInt8] = Array(32..<64),
         relyingParty: String = relyingParty,
@@ -83,7 +83,7 @@ struct DeviceWorld {
     }
 }
 
-/// A registration, taken apart by code that knows nothing of the device.
+/// A registration, parsed independently of the device's code.
 struct ReadRegistration {
     let format: String
     let statement: [CBORPair]
@@ -91,7 +91,7 @@ struct ReadRegistration {
     let data: AuthenticatorData
     let key: P256.Signing.PublicKey
     let clientData: CollectedClientData
-    /// What the attestation is about.
+    /// The data that the attestation signs.
     let signed: [UInt8]
 
     init(_ response: RegistrationResponse) throws {
@@ -115,7 +115,7 @@ struct ReadRegistration {
         signed = bytes + Array(SHA256.hash(data: response.clientDataJSON))
     }
 
-    /// A member of the statement that is a byte string.
+    /// A byte string member of the statement.
     func bytes(_ name: String) throws -> [UInt8] {
         guard case .bytes(let bytes)? = statement.first(where: { $0.key == .text(name) })?.value else {
             throw TestKitError.unexpected("no \(name)")
@@ -125,7 +125,7 @@ struct ReadRegistration {
 }
 
 extension AuthenticatorData {
-    /// The methods of the extension `uvm`: each with how the key is kept.
+    /// The entries of the extension `uvm`, each with the kind of key protection.
     var methods: [[UInt64]] {
         guard case .map(let pairs)? = extensions, pairs.count == 1, pairs[0].key == .text("uvm"),
             case .array(let entries) = pairs[0].value

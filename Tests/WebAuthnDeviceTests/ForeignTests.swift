@@ -7,7 +7,7 @@ import TouchstoneTesting
 import WebAuthnDevice
 import WebAuthnModel
 
-/// Other people's verifiers, which `Scripts/foreign-verifiers` prepares.
+/// Independent verifiers, which `Scripts/foreign-verifiers` installs.
 enum ForeignVerifiers {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
@@ -24,9 +24,9 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-@Suite("A device's objects before other people's verifiers", .server, .foreign, .timeLimit(.minutes(20)))
+@Suite("Independent verifiers", .server, .foreign, .timeLimit(.minutes(20)))
 struct ForeignTests {
-    /// How a device vouches for its key.
+    /// How a device attests its key.
     enum Kind: String, CaseIterable, Sendable {
         case none
         case packedInSoftware
@@ -48,7 +48,7 @@ struct ForeignTests {
         let signed: AssertionResponse
         let root: String
 
-        /// What verify.py reads.
+        /// The input of verify.py.
         func json(_ kind: Kind, registration: JSONValue? = nil, login: JSONValue? = nil) -> JSONValue {
             [
                 "rpId": .string(DeviceWorld.relyingParty), "origin": .string(DeviceWorld.origin),
@@ -109,7 +109,7 @@ struct ForeignTests {
     }
 
     @Test(
-        "py_webauthn and python-fido2 accept them, and refuse them once a bit is another",
+        "py_webauthn and python-fido2 accept a device's objects, and refuse them with a flipped bit",
         arguments: Kind.allCases
     )
     func python(kind: Kind) async throws {
@@ -182,7 +182,7 @@ struct ForeignTests {
 }
 
 extension JSONValue {
-    /// The same with the last bit but a few of a member of bytes turned over.
+    /// A copy with a bit near the end of a byte string member flipped.
     fileprivate func changed(_ outer: String, _ inner: String) -> JSONValue {
         guard let object, let part = object[outer]?.object, var bytes = part[inner]?.bytes, bytes.count > 8
         else {

@@ -8,7 +8,7 @@ import TouchstoneTesting
 import WebAuthnDevice
 import WebAuthnModel
 
-@Suite("A device and the server's program", .server, .timeLimit(.minutes(20)))
+@Suite("A device with the server program", .server, .timeLimit(.minutes(20)))
 struct ServerTests {
     private static let policy = ["device-attestation": "policy", "password-cost": "10,8,1"]
 
@@ -17,11 +17,11 @@ struct ServerTests {
         return [authority.root, authority.issuer]
     }
 
-    /// The kinds of endorsement keys, and whether a maker's certificate comes with them.
+    /// Types of endorsement keys, with or without a manufacturer's certificate.
     enum Chip: CaseIterable, Sendable {
         case certifiedP384, certifiedRSA2048, uncertifiedP256
 
-        /// A TPMT_PUBLIC begins with the type of the key and the hash of its name: SHA-384 goes with P-384.
+        /// TPMT_PUBLIC begins with the key's type and its name's hash algorithm: SHA-384 for P-384.
         func describes(_ area: [UInt8]) -> Bool {
             switch self {
             case .certifiedP384: area.starts(with: [0, 0x23, 0, 0x0C])
@@ -32,14 +32,14 @@ struct ServerTests {
     }
 
     @Test(
-        "an endorsement key leads to a certificate for the attestation key, and that to a credential whose policy is the chip's",
+        "an endorsement key leads to a certified attestation key, and that to a credential with the TPM's policy",
         arguments: Chip.allCases
     )
     func chain(kind: Chip) async throws {
         let world = try await DeviceWorld(kind == .uncertifiedP256 ? .blank : .certified(1))
         let chip = try #require(world.chip)
         if kind == .certifiedRSA2048 {
-            // The platform removes the certificate of the key that would be preferred.
+            // The platform removes the certificate of the preferred key.
             world.keychain.stop(with: SIGTERM)
             let removed = try await ChildProcess.start(
                 "/usr/bin/tpm2_nvundefine",
@@ -86,7 +86,7 @@ struct ServerTests {
         #expect(registered.json["uvEvidence"]?.string == "tpm_policy")
         #expect(registered.json["signCount"]?.integer == 0)
 
-        // What the client tells of the policy is recomputed: other steps are refused.
+        // The client's policy steps are recomputed: other steps are refused.
         let again = try app.options()
         let second = try device.register(
             again.options,
@@ -109,7 +109,7 @@ struct ServerTests {
             "\(refused.json)"
         )
 
-        // Without the chip's word nothing is registered.
+        // Without the TPM's certification nothing is registered.
         let third = try app.options()
         let unattested = try device.register(third.options, verification: .passcode, reason: "a test")
         #expect(try ReadRegistration(unattested).format == "packed")
@@ -121,7 +121,7 @@ struct ServerTests {
         #expect(alone.status == 422, "\(alone.json)")
     }
 
-    @Test("a chip that no trusted maker vouches for is refused, and one that cannot read the secret")
+    @Test("a TPM without a trusted manufacturer is refused, and so is one that cannot read the secret")
     func untrusted() async throws {
         let certified = try await DeviceWorld(.certified(1))
         let server = try await SignInServer.start(
@@ -135,7 +135,7 @@ struct ServerTests {
         let refused = try app.call("POST", "/v1/attestation/ak", enrolment.request)
         #expect(refused.status == 422 && refused.json["code"]?.string == "attestation_untrusted")
 
-        // A certificate of one chip with the attestation key of another: the secret stays closed.
+        // One TPM's certificate with another TPM's attestation key: neither can read the secret.
         let genuine = try AttestationEnrolment(keychain: certified.keychain.client)
         let borrowed: JSONValue = [
             "ekCertificates": try #require(genuine.request.object?["ekCertificates"]),
@@ -143,7 +143,7 @@ struct ServerTests {
         ]
         let begun = try app.call("POST", "/v1/attestation/ak", borrowed)
         #expect(begun.status == 201)
-        // TPM_RC_CURVE of the other chip, whose key is on another curve; TPM_RC_INTEGRITY of the one whose name it is not.
+        // TPM_RC_CURVE from the TPM whose key is on another curve; TPM_RC_INTEGRITY from the one with another key name.
         for (liar, code) in [(enrolment, "0x2e7"), (genuine, "0x1df")] {
             let error = #expect(throws: DeviceError.self) { try liar.activate(.object(begun.json)) }
             guard case .keychain(let refusal) = error else {
@@ -154,7 +154,7 @@ struct ServerTests {
         }
     }
 
-    @Test("a device of software registers where that is allowed, and says no more than it can prove")
+    @Test("a software device registers if allowed, and does not claim more than it can prove")
     func software() async throws {
         let world = try await DeviceWorld(nil)
         #expect(throws: DeviceError.keychain(KeychainError(.unimplemented))) {
@@ -181,7 +181,7 @@ struct ServerTests {
         #expect(registered.json["uvEvidence"]?.string == "flag")
     }
 
-    @Test("the example signs in by the device, says the passcode was typed, and is refused once revoked")
+    @Test("the example signs in with the device, reports the typed passcode, and is refused once revoked")
     func example() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
@@ -211,7 +211,7 @@ struct ServerTests {
         #expect(replayed.contains("for another challenge: 401 authentication_failed"), "\(replayed)")
         #expect(!replayed.contains("ACCEPTED"))
 
-        // The finger opens the token, and the session goes on.
+        // The finger opens the token, and the session continues.
         try world.keychain.tellPerson([.waits])
         async let renewed = example.run("renew")
         try await VirtualReader(bus, sensor: .storage).scan("mine")

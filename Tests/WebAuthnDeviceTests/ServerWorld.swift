@@ -7,9 +7,9 @@ import TouchstoneTesting
 import WebAuthnDevice
 import WebAuthnModel
 
-/// The server's program, which the package in `Server/` builds.
+/// The server program, which the package in `Server/` builds.
 enum ServerProgram {
-    /// `Scripts/test-server` names it; else where a build of that package leaves it.
+    /// Named by `Scripts/test-server`; otherwise in that package's build directory.
     static let path: String = {
         if let path = ProcessInfo.processInfo.environment["TOUCHSTONE_SERVER"] { return path }
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -21,13 +21,13 @@ enum ServerProgram {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Says why a test that needs the server's program is not run.
+    /// Skips the test if the server program is missing.
     static var server: Self {
         .enabled(if: ServerProgram.isThere, "Scripts/test-server builds it and runs this")
     }
 }
 
-/// The example's program at a keychain's terminal.
+/// The example program at a keychain's terminal.
 struct Example {
     let keychain: PrivateKeychain
 
@@ -35,7 +35,7 @@ struct Example {
         let log = keychain.home.appending("example.\(UUID().uuidString)")
         let text = try keychain.home.write(input, to: "input")
         let terminal = keychain.prompt().origin.terminal ?? ""
-        // Prompts come up at the terminal of the descriptors.
+        // Prompts appear on the terminal of its descriptors.
         let process = try await ChildProcess.start(
             "/bin/sh",
             [
@@ -57,7 +57,7 @@ struct Example {
     }
 }
 
-/// An app's calls with the answers looked at.
+/// An app's calls to the server, with their responses checked.
 struct SignedInApp {
     let server: SignInServer
     let access: String
@@ -88,7 +88,7 @@ struct SignedInApp {
         return (answer.status, try #require(json.object))
     }
 
-    /// The whole way to a certificate for a chip's attestation key.
+    /// Enrols a TPM's attestation key, and returns its certificates.
     func certificates(_ enrolment: AttestationEnrolment) throws -> [[UInt8]] {
         let begun = try call("POST", "/v1/attestation/ak", enrolment.request)
         #expect(begun.status == 201, "\(begun.json)")

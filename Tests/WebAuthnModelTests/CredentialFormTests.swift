@@ -2,7 +2,7 @@ import CBOR
 import Testing
 import WebAuthnModel
 
-@Suite("Forms that authenticators write")
+@Suite("Encodings used by authenticators")
 struct CredentialFormTests {
     private let p256 = COSEKey.ec2(
         algorithm: .es256,
@@ -11,7 +11,7 @@ struct CredentialFormTests {
         y: [UInt8](repeating: 2, count: 32)
     )
 
-    @Test("keys of each kind are read as they were written")
+    @Test("keys of each type are parsed")
     func keys() throws {
         let keys: [COSEKey] = [
             p256,
@@ -33,7 +33,7 @@ struct CredentialFormTests {
         for key in keys { #expect(try COSEKey(parsing: key.encoded) == key) }
     }
 
-    @Test("a key that is not whole, has more than it should, or mixes kinds is refused")
+    @Test("an incomplete key, and one with extra or mixed members, is refused")
     func brokenKeys() {
         func map(_ pairs: [(Int64, CBORValue)]) -> [UInt8] {
             CBORValue.map(pairs.map { CBORPair(.integer($0.0), $0.1) }).encoded()
@@ -84,7 +84,7 @@ struct CredentialFormTests {
         }
     }
 
-    @Test("authenticator data are read as they were written, and cut at any place are refused")
+    @Test("authenticator data is parsed, and truncated data is refused")
     func authenticatorData() throws {
         let data = AuthenticatorData(
             rpIdHash: [UInt8](repeating: 5, count: 32),
@@ -110,7 +110,7 @@ struct CredentialFormTests {
         }
     }
 
-    @Test("client data are written as section 5.8.1.1 has it, and read again")
+    @Test("client data is serialised as in section 5.8.1.1, and parsed again")
     func clientData() throws {
         let data = CollectedClientData(
             type: "webauthn.get",

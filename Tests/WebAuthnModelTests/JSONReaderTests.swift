@@ -1,7 +1,7 @@
 import Testing
 import WebAuthnModel
 
-@Suite("JSON, read strictly")
+@Suite("Strict JSON parsing")
 struct JSONReaderTests {
     private func code(_ text: String) -> JSONError.Code? {
         do throws(JSONError) {
@@ -12,7 +12,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("what the grammar has is read")
+    @Test("everything in the grammar is parsed")
     func accepted() throws {
         let value = try JSONValue(
             parsing: Array(
@@ -32,7 +32,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "what it does not have is refused",
+        "everything outside the grammar is refused",
         arguments: [
             ("", JSONError.Code.unexpectedEnd), ("{", .unexpectedEnd), ("[1,]", .unexpectedCharacter),
             ("{\"a\":1,}", .unexpectedCharacter), ("{a:1}", .unexpectedCharacter),
@@ -50,20 +50,20 @@ struct JSONReaderTests {
         #expect(code(text) == expected)
     }
 
-    @Test("bytes that are no UTF-8 are refused")
+    @Test("invalid UTF-8 is refused")
     func invalidUTF8() {
         let error = #expect(throws: JSONError.self) { _ = try JSONValue(parsing: [0x22, 0xC3, 0x28, 0x22]) }
         #expect(error?.code == .invalidText)
     }
 
-    @Test("a name that comes twice is found among many too")
+    @Test("a duplicate name is found among many, too")
     func manyNames() {
         let names = (0..<1000).map { "\"n\($0)\":0" }
         #expect(code("{\(names.joined(separator: ","))}") == nil)
         #expect(code("{\(names.joined(separator: ",")),\"n999\":1}") == .duplicateName)
     }
 
-    @Test("a hundred thousand brackets end at the eighth")
+    @Test("a hundred thousand brackets are refused at the eighth")
     func bomb() {
         #expect(code(String(repeating: "[", count: 100_000)) == .tooDeep)
     }
@@ -71,7 +71,7 @@ struct JSONReaderTests {
 
 @Suite("Base64url")
 struct Base64URLTests {
-    @Test("RFC 4648's examples, without padding")
+    @Test("RFC 4648's examples decode, without padding")
     func published() {
         let examples = [
             "": "", "f": "Zg", "fo": "Zm8", "foo": "Zm9v", "foob": "Zm9vYg", "fooba": "Zm9vYmE",
@@ -84,7 +84,7 @@ struct Base64URLTests {
         #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")
     }
 
-    @Test("padding, other alphabets, impossible lengths and bits that encode nothing are refused")
+    @Test("padding, other alphabets, impossible lengths and nonzero unused bits are refused")
     func refused() {
         for text in ["Zg==", "+_8", "/_8", "A", "AAAAA", "Zh", "Zm9=", " Zg", "Zg\n"] {
             #expect(Base64URL.decode(text) == nil, "\(text)")

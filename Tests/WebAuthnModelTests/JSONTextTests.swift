@@ -1,10 +1,10 @@
 import Testing
 import WebAuthnModel
 
-@Suite("JSON that is written")
+@Suite("JSON serialisation")
 struct JSONTextTests {
     @Test(
-        "comes back as it was, whatever is in it",
+        "any value parses back to itself",
         arguments: [
             JSONValue.null, true, 0, .integer(.min), .integer(.max), .number(-0.25), .number(1e300), "",
             "a\"b\\c/d",
@@ -15,7 +15,7 @@ struct JSONTextTests {
         #expect(try JSONValue(parsing: value.json) == value)
     }
 
-    @Test("has no blanks, and escapes what has to be escaped")
+    @Test("the text has no whitespace, and only the necessary escapes")
     func text() {
         let value: JSONValue = ["b": [1, true], "a": "x\n\"\\"]
         #expect(String(decoding: value.json, as: UTF8.self) == #"{"b":[1,true],"a":"x\u000a\"\\"}"#)

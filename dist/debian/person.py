@@ -1,4 +1,4 @@
-"""What session.py and machine.py have in common: a person who types on a terminal, and how a check is told."""
+"""Shared by session.py and machine.py: a user who types on a terminal, and the output of checks."""
 
 import glob
 import os
@@ -24,9 +24,9 @@ def check(what, holds, seen=""):
 
 
 def answer(*arguments, to=(), name="anna"):
-    """Runs a command as a user on a terminal, and types each answer when the text before it has come.
+    """Runs a command as a user on a terminal, and types each answer after its prompt.
 
-    Returns its exit status and what the terminal showed.
+    Returns the exit status and the terminal's output.
     """
     user = pwd.getpwnam(name)
     child, terminal = pty.fork()
@@ -60,7 +60,7 @@ def answer(*arguments, to=(), name="anna"):
 
 
 def daemons(program="touchstoned"):
-    """The processes that run the installed daemon, or one that was installed before."""
+    """The processes of the installed daemon, or of one installed before."""
     found = []
     for link in glob.glob("/proc/[0-9]*/exe"):
         try:
@@ -93,6 +93,6 @@ def code(seen):
 
 
 def end():
-    """Says how many checks passed and failed, and ends with 1 where one failed."""
+    """Prints the numbers of passed and failed checks, and exits with 1 if any failed."""
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(counts[False] != 0)

@@ -3,7 +3,7 @@ import LocalAuthentication
 import Security
 import Testing
 
-@Suite("Rule 3: making an access control")
+@Suite("Rule 3: creating an access control")
 struct AccessControlCreationTests {
     private static let refused: [SecAccessControlCreateFlags] = [
         [.or, .and], [.biometryAny, .or, .and, .devicePasscode], [.biometryAny, .biometryCurrentSet],
@@ -27,21 +27,21 @@ struct AccessControlCreationTests {
         return (made, error?.takeRetainedValue())
     }
 
-    @Test("refuses flags that contradict each other", arguments: refused.map(\.rawValue))
+    @Test("contradictory flags are refused", arguments: refused.map(\.rawValue))
     func contradiction(flags: UInt) {
         let (made, error) = make(kSecAttrAccessibleWhenUnlocked, SecAccessControlCreateFlags(rawValue: flags))
         #expect(made == nil)
         #expect(error.map { CFErrorGetCode($0) } == Int(errSecParam))
     }
 
-    @Test("accepts the rest", arguments: accepted.map(\.rawValue))
+    @Test("all other combinations of flags are accepted", arguments: accepted.map(\.rawValue))
     func combination(flags: UInt) {
         let (made, error) = make(kSecAttrAccessibleWhenUnlocked, SecAccessControlCreateFlags(rawValue: flags))
         #expect(made != nil)
         #expect(error == nil)
     }
 
-    @Test("knows the protection classes and no others")
+    @Test("the protection classes are accepted, and nothing else")
     func protection() {
         for known in [
             kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock,
@@ -57,7 +57,7 @@ struct AccessControlCreationTests {
         }
     }
 
-    @Test("needs nowhere to put its error")
+    @Test("the pointer for the error may be nil")
     func withoutError() {
         #expect(
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, [.or, .and], nil) == nil
@@ -69,7 +69,7 @@ struct AccessControlCreationTests {
 struct AccessControlQueryTests {
     private let shelf = Shelf()
 
-    @Test("does not go with a synchronizable item unless it demands nothing")
+    @Test("an access control that requires authentication cannot be combined with a synchronizable item")
     func synchronizable() throws {
         let synchronizable: [CFString: Any] = [kSecAttrSynchronizable: true]
         #expect(shelf.add("ada", behind: .userPresence, synchronizable) == errSecParam)
@@ -81,7 +81,7 @@ struct AccessControlQueryTests {
         #expect(shelf.update([kSecAttrAccount: "grace"], to: demanding) == errSecParam)
     }
 
-    @Test("goes with the same kSecAttrAccessible only")
+    @Test("an access control can be combined with the same kSecAttrAccessible only")
     func accessible() {
         for protection in [kSecAttrAccessibleAfterFirstUnlock, kSecAttrAccessibleWhenUnlockedThisDeviceOnly] {
             #expect(shelf.add("ada", behind: .userPresence, [kSecAttrAccessible: protection]) == errSecParam)
@@ -90,7 +90,7 @@ struct AccessControlQueryTests {
         #expect(shelf.add("ada", behind: .userPresence, same) == errSecSuccess)
     }
 
-    @Test("is accepted in a search and not matched on")
+    @Test("a search accepts an access control and does not match on it")
     func search() throws {
         #expect(shelf.add("ada") == errSecSuccess)
         let other = try #require(rules(.userPresence))
@@ -98,12 +98,12 @@ struct AccessControlQueryTests {
         #expect(shelf.delete([kSecAttrAccessControl: other]) == errSecSuccess)
     }
 
-    @Test("must be one", arguments: ["text", ""])
+    @Test("a value that is not an access control is refused", arguments: ["text", ""])
     func wrongType(value: String) {
         #expect(shelf.add("ada", kSecClassGenericPassword, [kSecAttrAccessControl: value]) == errSecParam)
     }
 
-    @Test("comes back with the attributes, but the secret does not without authentication")
+    @Test("the attributes include the access control, but the data needs authentication")
     func attributes() throws {
         #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
         let attributes = try #require(
@@ -114,7 +114,7 @@ struct AccessControlQueryTests {
         #expect(attributes[kSecValueData as String] == nil)
     }
 
-    @Test("of kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly needs a passcode")
+    @Test("kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly needs a passcode")
     func passcodeSet() {
         let protection: [CFString: Any] = [
             kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly

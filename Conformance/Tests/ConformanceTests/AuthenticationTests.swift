@@ -3,14 +3,14 @@ import LocalAuthentication
 import Security
 import Testing
 
-/// Prompts come one after the other, so these tests do too.
+/// Serialized: only one prompt is shown at a time.
 @Suite("Rules 8 and 9: authentication inside a call", .keychain, .person, .serialized)
 struct AuthenticationTests {
     let shelf = Shelf()
 
     init() async throws { try await TestKeychain.tellPerson(cancel: 0) }
 
-    /// Counts the prompts of `body`, where somebody counts.
+    /// Expects a number of prompts during `body`, where prompts are counted.
     func expectPrompts(_ expected: Int, _ body: () async throws -> Void) async throws {
         let before = try await TestKeychain.prompts()
         try await body()
@@ -18,7 +18,7 @@ struct AuthenticationTests {
         #expect(after - before == expected)
     }
 
-    @Test("storing and deleting ask nobody, reading asks once a call")
+    @Test("storing and deleting show no prompt, reading shows one per call")
     func once() async throws {
         try await expectPrompts(0) { #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess) }
         try await expectPrompts(2) {
@@ -27,7 +27,7 @@ struct AuthenticationTests {
         try await expectPrompts(0) { #expect(shelf.delete() == errSecSuccess) }
     }
 
-    @Test("a context that was authenticated asks no more, in any call")
+    @Test("an authenticated context shows no further prompt in any call")
     func context() async throws {
         #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
         let context = LAContext()
@@ -48,7 +48,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("an access control is evaluated beforehand, for the operation to come")
+    @Test("an access control can be evaluated in advance, for a later operation")
     func accessControl() async throws {
         #expect(shelf.add("ada", behind: .devicePasscode) == errSecSuccess)
         let context = LAContext()
@@ -64,7 +64,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("changing an item asks as reading it does")
+    @Test("changing an item shows a prompt as reading it does")
     func update() async throws {
         #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
         try await expectPrompts(1) {
@@ -75,7 +75,7 @@ struct AuthenticationTests {
         #expect(shelf.read("ada").text == "new")
     }
 
-    @Test("a person who cancels is errSecUserCanceled")
+    @Test("a cancelled prompt is errSecUserCanceled")
     func cancelled() async throws {
         #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
         try await TestKeychain.tellPerson(cancel: 1)
@@ -88,7 +88,7 @@ struct AuthenticationTests {
         #expect(error?.code == .userCancel)
     }
 
-    @Test("where no prompt may be shown it is errSecInteractionNotAllowed")
+    @Test("errSecInteractionNotAllowed if no prompt may be shown")
     func notAllowed() async throws {
         #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
         try await expectPrompts(0) {
@@ -105,7 +105,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("items that need authentication are left out where that was asked for")
+    @Test("a search that skips authentication leaves out items that need it")
     func skipped() async throws {
         #expect(shelf.add("guarded", behind: .userPresence) == errSecSuccess)
         #expect(shelf.add("free") == errSecSuccess)
@@ -121,7 +121,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("a context that was invalidated opens nothing")
+    @Test("an invalidated context gives access to nothing")
     func invalidated() async throws {
         #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
         let context = LAContext()
@@ -135,7 +135,7 @@ struct AuthenticationTests {
         #expect(error?.code == .invalidContext)
     }
 
-    @Test("an application password opens its item, another one does not, and none asks for nothing else")
+    @Test("an application password opens its item without a prompt, and another one does not")
     func applicationPassword() async throws {
         func with(_ password: String) -> [CFString: Any] {
             let context = LAContext()
@@ -156,9 +156,11 @@ struct AuthenticationTests {
     }
 }
 
-@Suite("Rule 13: what a context tells without asking anybody", .keychain)
+@Suite("Rule 13: what a context reports without a prompt", .keychain)
 struct ContextTests {
-    @Test("the kind of sensor is none before the question, and known after it whatever the answer")
+    @Test(
+        "the biometry type is none before canEvaluatePolicy, and known once that succeeded"
+    )
     func biometryType() {
         let context = LAContext()
         #expect(context.biometryType == .none)
@@ -169,7 +171,7 @@ struct ContextTests {
         if let error { #expect(error.domain == LAErrorDomain && error is LAError) }
     }
 
-    @Test("an invalidated context answers no, with its reason, and asks nobody")
+    @Test("an invalidated context fails with its reason and shows no prompt")
     func invalid() async {
         let context = LAContext()
         context.invalidate()

@@ -22,14 +22,14 @@ struct CertificateTests {
             """,
         options: .ignoreUnknownCharacters
     )!
-    /// What its issuer signed, and the signature: the certificate without its head, the algorithm and the heads between.
+    /// The signed part and the signature: the certificate without its outer header, the algorithm and the headers in between.
     private static let (signed, signature) = (encoded[4..<(4 + 4 + 0x1D5)], encoded.suffix(72))
 
     private static func read(_ data: Data) -> SecCertificate? {
         SecCertificateCreateWithData(nil, data as CFData)
     }
 
-    @Test("come out as the bytes that they were read from")
+    @Test("a certificate's data are the bytes that it was read from")
     func bytes() throws {
         let certificate = try #require(Self.read(Self.encoded))
         #expect(SecCertificateCopyData(certificate) as Data == Self.encoded)
@@ -39,7 +39,7 @@ struct CertificateTests {
         #expect(CFEqual(certificate, again) && CFHash(certificate) == CFHash(again))
     }
 
-    @Test("tell their subject, serial number and validity")
+    @Test("subject, serial number and validity are readable")
     func fields() throws {
         let certificate = try #require(Self.read(Self.encoded))
         #expect(SecCertificateCopySubjectSummary(certificate) as String? == "Ada Lovelace")
@@ -57,7 +57,7 @@ struct CertificateTests {
         #expect(end == Date(timeIntervalSince1970: 2_832_175_093), "a GeneralizedTime")
     }
 
-    @Test("give the subject's key, which verifies what it signed")
+    @Test("the subject's key verifies what it signed")
     func key() throws {
         let certificate = try #require(Self.read(Self.encoded))
         let key = try #require(SecCertificateCopyKey(certificate))
@@ -77,7 +77,7 @@ struct CertificateTests {
         #expect(!verifies(Self.signed.dropLast()))
     }
 
-    @Test("are not made from anything else")
+    @Test("other data are not accepted as a certificate")
     func others() {
         for other in [
             Data(), Data([0x30, 0]), Data("-----BEGIN CERTIFICATE-----".utf8), Self.encoded.dropLast(),

@@ -2,11 +2,11 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Rule 2: what a query means that does not say", .keychain)
+@Suite("Rule 2: defaults of a query", .keychain)
 struct DefaultsTests {
     private let shelf = Shelf()
 
-    @Test("an item is readable when the device is unlocked")
+    @Test("by default an item is readable while the device is unlocked")
     func accessible() throws {
         #expect(shelf.add("ada") == errSecSuccess)
         let attributes = try #require(shelf.attributes("ada"))
@@ -14,7 +14,7 @@ struct DefaultsTests {
     }
 
     @Test(
-        "an item keeps the protection class that it was stored with, also one of the deprecated ones",
+        "an item keeps its protection class, also a deprecated one",
         arguments: ["ak", "ck", "dk", "akpu", "aku", "cku", "dku"]
     )
     func protection(name: String) throws {
@@ -24,7 +24,7 @@ struct DefaultsTests {
         #expect(shelf.read("ada", [kSecAttrAccessible: name]).text == "ada")
     }
 
-    @Test("what is of the primary key and was not given comes back empty or zero")
+    @Test("attributes of the primary key that were not given come back empty or zero")
     func blanks() throws {
         let item = shelf.query(kSecClassGenericPassword, [kSecValueData: Data("x".utf8)])
         #expect(SecItemAdd(item, nil) == errSecSuccess)
@@ -42,21 +42,21 @@ struct DefaultsTests {
         }
     }
 
-    @Test("a search returns one item, not an array")
+    @Test("by default a search returns one item, not an array")
     func limit() {
         for account in ["ada", "grace"] { #expect(shelf.add(account) == errSecSuccess) }
         #expect(shelf.copy([kSecReturnData: true]).result is Data)
         #expect(shelf.copy([kSecReturnAttributes: true]).result is [String: Any])
     }
 
-    @Test("an addition returns nothing")
+    @Test("by default an addition returns nothing")
     func nothing() {
         var result: CFTypeRef?
         #expect(SecItemAdd(shelf.query(), &result) == errSecSuccess)
         #expect(result == nil)
     }
 
-    @Test("an update changes, and a deletion deletes, all that match")
+    @Test("an update and a deletion affect all matching items")
     func all() {
         for account in ["ada", "grace", "joan"] { #expect(shelf.add(account) == errSecSuccess) }
         #expect(shelf.update([:], to: [kSecAttrComment: "same"]) == errSecSuccess)
@@ -67,7 +67,7 @@ struct DefaultsTests {
         #expect(shelf.update([:], to: [kSecAttrComment: "same"]) == errSecItemNotFound)
     }
 
-    @Test("a search finds what is not synchronizable; the others by true or by any")
+    @Test("a search finds synchronizable items only by true or any")
     func synchronizable() {
         #expect(shelf.add("here") == errSecSuccess)
         #expect(
@@ -82,7 +82,7 @@ struct DefaultsTests {
         #expect(shelf.count([kSecAttrSynchronizable: kSecAttrSynchronizableAny]) == 0)
     }
 
-    @Test("an item has dates of its own")
+    @Test("an item has a creation and a modification date")
     func dates() throws {
         let before = Date()
         #expect(shelf.add("ada") == errSecSuccess)
@@ -115,7 +115,7 @@ struct AccessGroupTests {
         #expect(shelf.count() == 0)
     }
 
-    @Test("a group that was not granted is refused in every call")
+    @Test("an access group that was not granted is refused in every call")
     func foreign() {
         #expect(shelf.add("ada") == errSecSuccess)
         let foreign: [CFString: Any] = [kSecAttrAccessGroup: Self.foreign]
@@ -128,7 +128,7 @@ struct AccessGroupTests {
     }
 
     @Test(
-        "a second group has items of its own, which a search without a group finds too",
+        "a second group has its own items, which a search without a group finds too",
         .enabled(if: TestKeychain.group != nil, "no second group was granted")
     )
     func second() throws {
@@ -148,7 +148,7 @@ struct AccessGroupTests {
     }
 
     @Test(
-        "an update moves an item to a second group, unless one of its name is there",
+        "an update moves an item to a second group, unless an item with its primary key is there",
         .enabled(if: TestKeychain.group != nil, "no second group was granted")
     )
     func move() throws {

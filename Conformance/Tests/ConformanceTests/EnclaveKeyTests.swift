@@ -6,7 +6,7 @@ import Security
 import Testing
 
 extension KeyRing {
-    /// Makes a key in the device's hardware.
+    /// Creates a key in the secure hardware.
     func makeInEnclave(
         _ flags: SecAccessControlCreateFlags = .privateKeyUsage,
         _ more: [CFString: Any] = [:]
@@ -26,13 +26,13 @@ extension KeyRing {
     }
 }
 
-@Suite("Rules 3 and 10: keys in the device's hardware", .keychain)
+@Suite("Rules 3 and 10: keys in secure hardware", .keychain)
 struct EnclaveKeyTests {
     private let ring = KeyRing()
     private let message = Data("a message".utf8) as CFData
     private let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
 
-    @Test("sign, agree and decrypt, and stay where they are")
+    @Test("a hardware key signs, agrees and decrypts, and its private half cannot be exported")
     func uses() throws {
         let made = try ring.makeInEnclave()
         let publicKey = try #require(SecKeyCopyPublicKey(made))
@@ -53,7 +53,7 @@ struct EnclaveKeyTests {
         #expect(failure { SecKeyCopyExternalRepresentation(publicKey, $0) } == nil)
     }
 
-    @Test("are permanent unless that is said, and found by their tag")
+    @Test("a hardware key is permanent unless the query says otherwise, and is found by its tag")
     func permanent() throws {
         let parameters: [CFString: Any] = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
@@ -76,7 +76,7 @@ struct EnclaveKeyTests {
     }
 
     @Test(
-        "go to a second group with their item, and are used through it alone",
+        "a hardware key moves to a second group with its item, and is then used through that group only",
         .enabled(if: TestKeychain.group != nil, "no second group was granted")
     )
     func moved() throws {
@@ -93,7 +93,7 @@ struct EnclaveKeyTests {
         #expect(SecKeyVerifySignature(verifier, algorithm, message, signature, nil))
     }
 
-    @Test("show the access control that they were made with, whatever is asked for")
+    @Test("a hardware key shows the access control it was created with, whichever results are requested")
     func accessControl() throws {
         for flags: SecAccessControlCreateFlags in [
             .privateKeyUsage, [.privateKeyUsage, .userPresence], [.privateKeyUsage, .devicePasscode],
@@ -111,7 +111,7 @@ struct EnclaveKeyTests {
         }
     }
 
-    @Test("are of P-256 only", arguments: [192, 384, 521])
+    @Test("a hardware key of another size than 256 bits is refused", arguments: [192, 384, 521])
     func size(bits: Int) {
         #expect(throws: (any Error).self) {
             try ring.make(
@@ -125,7 +125,7 @@ struct EnclaveKeyTests {
         }
     }
 
-    @Test("are not made from a key that is there")
+    @Test("an existing key cannot be imported into the hardware")
     func imported() throws {
         let made = try ring.make()
         let octets = try key { SecKeyCopyExternalRepresentation(made, $0) }
@@ -137,10 +137,10 @@ struct EnclaveKeyTests {
     }
 }
 
-/// Here because prompts come one after the other.
+/// In ``AuthenticationTests`` because only one prompt is shown at a time.
 extension AuthenticationTests {
     @Test(
-        "a hardware key asks for signing and decrypting; its public half, finding and deleting it ask nobody"
+        "a hardware key prompts for signing and decrypting, not for its public key, a search or deletion"
     )
     func enclaveKey() async throws {
         let ring = KeyRing()
@@ -171,7 +171,7 @@ extension AuthenticationTests {
     }
 
     @Test(
-        "a hardware key that demands the user asks before it goes to another group",
+        "a hardware key that requires the user shows a prompt before it moves to another group",
         .enabled(if: TestKeychain.group != nil, "no second group was granted")
     )
     func movedEnclaveKey() async throws {
@@ -191,7 +191,7 @@ extension AuthenticationTests {
         }
     }
 
-    @Test("a hardware key found with an authenticated context asks no more")
+    @Test("a hardware key found with an authenticated context shows no further prompt")
     func enclaveKeyInContext() async throws {
         let ring = KeyRing()
         let message = Data("a message".utf8) as CFData

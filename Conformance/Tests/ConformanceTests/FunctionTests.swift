@@ -2,9 +2,9 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Functions beside the keychain")
+@Suite("Other functions of Security")
 struct FunctionTests {
-    @Test("random bytes fill the room and differ from one call to the next")
+    @Test("random bytes fill the buffer and differ between calls")
     func random() {
         var (one, two) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
         #expect(SecRandomCopyBytes(kSecRandomDefault, one.count, &one) == errSecSuccess)
@@ -16,7 +16,7 @@ struct FunctionTests {
         #expect(SecRandomCopyBytes(kSecRandomDefault, 0, &part) == errSecSuccess)
     }
 
-    @Test("a status has a text", arguments: Answer.allCases.map(\.status))
+    @Test("every status has a message", arguments: Answer.allCases.map(\.status))
     func text(status: OSStatus) throws {
         let text = try #require(SecCopyErrorMessageString(status, nil) as String?)
         #expect(!text.isEmpty && text != "OSStatus \(status)")

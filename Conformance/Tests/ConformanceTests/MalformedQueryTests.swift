@@ -2,7 +2,7 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Rule 6: a query that is wrong", .keychain)
+@Suite("Rule 6: malformed queries", .keychain)
 struct MalformedQueryTests {
     private let shelf = Shelf()
 
@@ -21,7 +21,7 @@ struct MalformedQueryTests {
         }
     }
 
-    /// A fault, and what each call answers.
+    /// A malformed query, and each call's expected status.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let status: OSStatus
@@ -100,7 +100,7 @@ struct MalformedQueryTests {
         ),
     ]
 
-    @Test("has a status of its own and changes nothing", arguments: faults)
+    @Test("a malformed query has its own status and changes nothing", arguments: faults)
     func isRefused(fault: Fault) {
         #expect(shelf.add("ada") == errSecSuccess)
         for call in fault.calls {
@@ -111,14 +111,14 @@ struct MalformedQueryTests {
         #expect(shelf.attributes("ada")?[kSecAttrComment as String] == nil)
     }
 
-    @Test("is one without a class, and an empty one", arguments: Call.allCases)
+    @Test("a query without a class, and an empty query, are malformed", arguments: Call.allCases)
     func withoutClass(call: Call) {
         #expect(call([kSecAttrService: shelf.name] as CFDictionary) == errSecParam)
         #expect(call([:] as CFDictionary) == errSecParam)
         #expect(call([7: 7] as NSDictionary) == errSecParam)
     }
 
-    @Test("is one that asks for a result and has no room for it")
+    @Test("a query that asks for a result without a place for it is malformed")
     func nowhere() {
         #expect(shelf.add("ada") == errSecSuccess)
         let query = shelf.query(kSecClassGenericPassword, [kSecReturnData: true])
@@ -128,7 +128,7 @@ struct MalformedQueryTests {
         #expect(shelf.count() == 1)
     }
 
-    @Test("is a change of nothing, of the class, or with a value to return")
+    @Test("an update of nothing, of the class, or with a return value is malformed")
     func changes() {
         #expect(shelf.add("ada") == errSecSuccess)
         let refused: [(OSStatus, [CFString: Any])] = [
@@ -141,7 +141,7 @@ struct MalformedQueryTests {
         #expect(shelf.read("ada").text == "ada")
     }
 
-    @Test("is none for bytes that are no text, and for a limit that is larger than all keychains")
+    @Test("bytes that are not text, and a limit larger than any keychain, are accepted")
     func unusual() {
         let octets: [CFString: Any] = [kSecAttrAccount: Data([0xFF, 0xFE, 0xC0])]
         #expect(SecItemAdd(shelf.query(kSecClassGenericPassword, octets), nil) == errSecSuccess)
@@ -151,7 +151,7 @@ struct MalformedQueryTests {
         #expect((all as? [Any])?.count == 1)
     }
 
-    @Test("is survived, whatever its values are")
+    @Test("values of any type do not crash a call")
     func strange() {
         let values: [Any] = [
             NSNull(), [Any](), [String: Any](), Double.nan, -Double.infinity, UInt64.max, Data(), "\u{0}",

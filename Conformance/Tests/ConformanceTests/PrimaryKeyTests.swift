@@ -6,7 +6,7 @@ import Testing
 struct PrimaryKeyTests {
     private let shelf = Shelf()
 
-    /// An attribute and a value that differs from the first item's.
+    /// An attribute with a value that differs from the first item's.
     struct Difference: Sendable, CustomTestStringConvertible {
         let name: String
         let key: @Sendable () -> CFString
@@ -50,7 +50,10 @@ struct PrimaryKeyTests {
         Difference("synchronizable", kSecAttrSynchronizable, true),
     ]
 
-    @Test("of a generic password holds account, service and synchronizable", arguments: genericKey)
+    @Test(
+        "a generic password's primary key includes account, service and synchronizable",
+        arguments: genericKey
+    )
     func genericPassword(difference: Difference) {
         #expect(shelf.add("ada") == errSecSuccess)
         let other = difference.attributes
@@ -60,7 +63,7 @@ struct PrimaryKeyTests {
     }
 
     @Test(
-        "of a generic password does not hold the rest",
+        "a generic password's primary key does not include the other attributes",
         arguments: beside + [Difference("generic", kSecAttrGeneric, Data([7]))]
     )
     func notOfAGenericPassword(difference: Difference) {
@@ -68,7 +71,10 @@ struct PrimaryKeyTests {
         #expect(shelf.add("ada", kSecClassGenericPassword, difference.attributes) == errSecDuplicateItem)
     }
 
-    @Test("of an internet password holds what names an account of a server", arguments: internetKey)
+    @Test(
+        "an internet password's primary key includes the attributes that name an account on a server",
+        arguments: internetKey
+    )
     func internetPassword(difference: Difference) {
         #expect(shelf.add("ada", kSecClassInternetPassword) == errSecSuccess)
         let other = difference.attributes
@@ -77,19 +83,19 @@ struct PrimaryKeyTests {
         SecItemDelete(shelf.query(kSecClassInternetPassword, other))
     }
 
-    @Test("of an internet password does not hold the rest", arguments: beside)
+    @Test("an internet password's primary key does not include the other attributes", arguments: beside)
     func notOfAnInternetPassword(difference: Difference) {
         #expect(shelf.add("ada", kSecClassInternetPassword) == errSecSuccess)
         #expect(shelf.add("ada", kSecClassInternetPassword, difference.attributes) == errSecDuplicateItem)
     }
 
-    @Test("is of one class: two classes do not clash")
+    @Test("items of two classes do not conflict")
     func classes() {
         #expect(shelf.add("ada", kSecClassGenericPassword) == errSecSuccess)
         #expect(shelf.add("ada", kSecClassInternetPassword) == errSecSuccess)
     }
 
-    @Test("takes a missing attribute for an empty one")
+    @Test("a missing attribute equals an empty one")
     func missing() {
         #expect(SecItemAdd(shelf.query(), nil) == errSecSuccess)
         #expect(shelf.add("") == errSecDuplicateItem)
@@ -99,7 +105,7 @@ struct PrimaryKeyTests {
         }
     }
 
-    @Test("may not become another item's by an update")
+    @Test("an update to another item's primary key is refused")
     func update() {
         #expect(shelf.add("ada") == errSecSuccess)
         #expect(shelf.add("grace") == errSecSuccess)

@@ -11,7 +11,7 @@ struct ResultShapeTests {
         shelf.add("grace")
     }
 
-    @Test("is the value itself where one was asked for")
+    @Test("one requested result is returned as the value itself")
     func single() {
         #expect(
             shelf.copy([kSecAttrAccount: "ada", kSecReturnData: true]).result as? Data == Data("ada".utf8)
@@ -21,7 +21,7 @@ struct ResultShapeTests {
         #expect(shelf.copy([kSecAttrAccount: "ada", kSecReturnPersistentRef: true]).result is Data)
     }
 
-    @Test("is a dictionary where several were asked for")
+    @Test("several requested results are returned as a dictionary")
     func several() throws {
         let result = shelf.copy([
             kSecAttrAccount: "ada", kSecReturnData: true, kSecReturnAttributes: true,
@@ -38,7 +38,7 @@ struct ResultShapeTests {
         #expect(Set(parts.keys) == ["v_Data", "v_PersistentRef"])
     }
 
-    @Test("is an array where more than one item may answer, even for one")
+    @Test("a search for more than one item returns an array, also for a single match")
     func array() {
         let all: [CFString: Any] = [kSecMatchLimit: kSecMatchLimitAll]
         let data = shelf.copy(all.merging([kSecReturnAttributes: true]) { $1 }).result
@@ -51,10 +51,10 @@ struct ResultShapeTests {
         #expect((shelf.copy([kSecMatchLimit: 2, kSecReturnAttributes: true]).result as? [Any])?.count == 2)
     }
 
-    @Test("holds of each item in a list what it holds of the item alone, text as its bytes")
+    @Test("a listed item has the same results as the item alone, with text byte for byte")
     func listed() throws {
         let kind = kSecClassGenericPassword
-        // Two texts that are equal for Swift.
+        // Two strings that Swift considers equal.
         shelf.add("emmy", kind, [kSecAttrComment: "caf\u{E9}"])
         shelf.add(
             "kurt",
@@ -80,7 +80,7 @@ struct ResultShapeTests {
         }
     }
 
-    @Test("is nothing where nothing was asked for, or was asked for with false")
+    @Test("without a requested result, or with false for all, nothing is returned")
     func nothing() {
         let asked = shelf.copy([:])
         #expect(asked.status == errSecSuccess && asked.result == nil)
@@ -89,7 +89,7 @@ struct ResultShapeTests {
         #expect(SecItemCopyMatching(shelf.query(), nil) == errSecSuccess)
     }
 
-    @Test("is nothing where nothing was found")
+    @Test("without a match nothing is returned")
     func notFound() {
         for more: [CFString: Any] in [[:], [kSecMatchLimit: kSecMatchLimitAll]] {
             let query: [CFString: Any] = [kSecAttrAccount: "joan", kSecReturnData: true]
@@ -99,7 +99,7 @@ struct ResultShapeTests {
         }
     }
 
-    @Test("of an addition has the same shapes")
+    @Test("an addition returns the same shapes")
     func addition() throws {
         func add(_ account: String, _ returns: [CFString: Any]) -> CFTypeRef? {
             let item: [CFString: Any] = [kSecAttrAccount: account, kSecValueData: Data(account.utf8)]
@@ -116,7 +116,7 @@ struct ResultShapeTests {
         #expect(both?["acct"] as? String == "d" && both?["v_Data"] as? Data == Data("d".utf8))
     }
 
-    @Test("a persistent reference finds its item in every call, whatever it is called then")
+    @Test("a persistent reference finds its item in every call, also after it was renamed")
     func persistentReference() throws {
         let reference = try #require(
             shelf.copy([kSecAttrAccount: "ada", kSecReturnPersistentRef: true]).result as? Data
@@ -133,7 +133,7 @@ struct ResultShapeTests {
         #expect(shelf.count() == 1)
     }
 
-    @Test("attributes come back under Apple's short names, with the types that they went in with")
+    @Test("attributes are returned under Apple's short names, with the types they were stored with")
     func attributes() throws {
         let item: [CFString: Any] = [
             kSecAttrLabel: "Mail", kSecAttrDescription: "password", kSecAttrComment: "none",
@@ -164,7 +164,7 @@ struct ResultShapeTests {
         #expect(internet["port"] as? Int == 443)
     }
 
-    @Test("a number for a text stays a number, and the digits of a number become one")
+    @Test("a number for a text attribute stays a number, and digits for a number become one")
     func conversions() throws {
         let account: [CFString: Any] = [kSecAttrAccount: 7]
         let added = shelf.query(kSecClassInternetPassword, account.merging([kSecAttrPort: "443"]) { $1 })
@@ -175,7 +175,7 @@ struct ResultShapeTests {
         #expect(found?["acct"] as? Int == 7 && found?["port"] as? Int == 443)
     }
 
-    @Test("data may be empty, large, or missing")
+    @Test("data may be empty, large or missing")
     func data() {
         let large = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
         for data in [Data(), large] {

@@ -4,12 +4,12 @@ import Foundation
 import Security
 import Testing
 
-@Suite("Keys in software", .keychain)
+@Suite("Software keys", .keychain)
 struct SoftwareKeyTests {
     private let ring = KeyRing()
     private let message = Data("a message".utf8) as CFData
 
-    /// A kind of key.
+    /// A key type and size.
     struct Kind: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let isRSA: Bool
@@ -28,7 +28,7 @@ struct SoftwareKeyTests {
         static let rsa = Kind(testDescription: "RSA", isRSA: true, size: 2048)
     }
 
-    @Test("tell their kind, size and public half", arguments: Kind.all)
+    @Test("a key reports its type, size and public half", arguments: Kind.all)
     func attributes(kind: Kind) throws {
         let made = try ring.make(kind.type, kind.size)
         let publicKey = try #require(SecKeyCopyPublicKey(made))
@@ -44,7 +44,7 @@ struct SoftwareKeyTests {
         }
     }
 
-    @Test("sign what their public half verifies, and nothing else", arguments: Kind.all)
+    @Test("a signature is verified by the public half, and by nothing else", arguments: Kind.all)
     func signature(kind: Kind) throws {
         let made = try ring.make(kind.type, kind.size)
         let publicKey = try #require(SecKeyCopyPublicKey(made))
@@ -59,7 +59,10 @@ struct SoftwareKeyTests {
         #expect(!SecKeyVerifySignature(publicKey, kind.signature, message, Data() as CFData, nil))
     }
 
-    @Test("decrypt what was encrypted to their public half, and nothing else", arguments: Kind.all)
+    @Test(
+        "a private key decrypts what was encrypted to its public half, and nothing else",
+        arguments: Kind.all
+    )
     func encryption(kind: Kind) throws {
         let made = try ring.make(kind.type, kind.size)
         let publicKey = try #require(SecKeyCopyPublicKey(made))
@@ -73,7 +76,7 @@ struct SoftwareKeyTests {
         #expect(SecKeyCreateDecryptedData(other, kind.encryption, sealed, nil) == nil)
     }
 
-    @Test("go out and come back as bytes, both halves", arguments: Kind.all)
+    @Test("both halves of a key can be exported and imported", arguments: Kind.all)
     func representation(kind: Kind) throws {
         let made = try ring.make(kind.type, kind.size)
         let signature = try key { SecKeyCreateSignature(made, kind.signature, message, $0) }
@@ -90,7 +93,7 @@ struct SoftwareKeyTests {
         }
     }
 
-    @Test("of elliptic curves agree on a secret", arguments: Kind.all.filter { !$0.isRSA })
+    @Test("elliptic-curve keys agree on a secret", arguments: Kind.all.filter { !$0.isRSA })
     func agreement(kind: Kind) throws {
         let (one, two) = (try ring.make(kind.type, kind.size), try ring.make(kind.type, kind.size))
         let ones = try #require(SecKeyCopyPublicKey(one))
@@ -111,7 +114,7 @@ struct SoftwareKeyTests {
         #expect(failure { SecKeyCopyKeyExchangeResult(one, derivation, twos, none, $0) } == Int(errSecParam))
     }
 
-    @Test("support what their kind and half can do")
+    @Test("a key supports the algorithms of its type and half")
     func support() throws {
         let elliptic = try ring.make()
         let rsa = try ring.make(kSecAttrKeyTypeRSA, 2048)
@@ -131,7 +134,7 @@ struct SoftwareKeyTests {
         #expect(digest == Int(errSecParam), "a message is no digest")
     }
 
-    @Test("are not made from wrong parameters")
+    @Test("invalid parameters create no key")
     func parameters() {
         let wrong: [[CFString: Any]] = [
             [:], [kSecAttrKeySizeInBits: 256], [kSecAttrKeyType: "none", kSecAttrKeySizeInBits: 256],
@@ -159,7 +162,7 @@ struct KeychainKeyTests {
         #expect(CFEqual(found, kept))
     }
 
-    @Test("attributes of the half win over the outer ones, and both count")
+    @Test("attributes of a half override the outer ones, and both apply")
     func merged() throws {
         let parameters: [CFString: Any] = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
@@ -173,7 +176,7 @@ struct KeychainKeyTests {
         #expect(attributes?["labl"] as? String == "inner")
     }
 
-    @Test("a key comes back as reference, bytes and attributes, and signs as before")
+    @Test("a key is returned as reference, bytes and attributes, and signs as before")
     func shapes() throws {
         let made = try ring.make(isPermanent: true)
         let octets = try key { SecKeyCopyExternalRepresentation(made, $0) } as Data
@@ -195,7 +198,7 @@ struct KeychainKeyTests {
         #expect(several?["v_Ref"] != nil && several?["klbl"] is Data)
     }
 
-    @Test("a key is added, found and deleted by its reference; twice it is a duplicate")
+    @Test("a key is added, found and deleted by its reference; adding it twice is a duplicate")
     func references() throws {
         let made = try ring.make()
         let named: [CFString: Any] = [kSecValueRef: made]
@@ -210,7 +213,7 @@ struct KeychainKeyTests {
         #expect(ring.copy([kSecValueRef: other]).status == errSecSuccess)
     }
 
-    @Test("both halves of a pair may be kept, and differ in their class")
+    @Test("both halves of a pair can be stored, and differ in their class")
     func halves() throws {
         let made = try ring.make(isPermanent: true)
         let publicKey = try #require(SecKeyCopyPublicKey(made))

@@ -3,9 +3,9 @@ import LocalAuthentication
 import Security
 import Testing
 
-/// Every status that Apple's API answers with; other numbers are there for programs that compare with them.
+/// Every status that Apple's API returns; other constants exist only for programs that compare with them.
 ///
-/// The `switch` over it has no default: a status that nothing brings about does not compile.
+/// The `switch` over it has no default: a status that no test brings about does not compile.
 enum Answer: CaseIterable, Sendable {
     case success, unimplemented, diskFull, io, param, allocate, userCanceled, internalComponent, notAvailable
     case readOnly, authFailed, duplicateItem, itemNotFound, dataTooLarge, noSuchAttr, noSuchClass
@@ -39,13 +39,13 @@ enum Answer: CaseIterable, Sendable {
 }
 
 extension Shelf {
-    /// Adds a password of this length.
+    /// Adds a password with so many bytes.
     fileprivate func add(_ account: String, octetCount: Int) -> OSStatus {
         add(account, kSecClassGenericPassword, [kSecValueData: Data(count: octetCount)])
     }
 }
 
-/// Here because prompts come one after the other.
+/// In ``AuthenticationTests`` because only one prompt is shown at a time.
 extension AuthenticationTests {
     @Test("each status is reached", arguments: Answer.allCases)
     func status(answer: Answer) async throws {
@@ -123,7 +123,7 @@ extension AuthenticationTests {
     }
 }
 
-/// Every reason for which an authentication fails here; `biometryNotPaired` and `invalidDimensions` never are.
+/// Every reason with which an authentication can fail here; `biometryNotPaired` and `invalidDimensions` cannot.
 enum Refusal: CaseIterable, Sendable {
     case authenticationFailed, userCancel, userFallback, systemCancel, passcodeNotSet, biometryNotAvailable
     case biometryNotEnrolled, biometryLockout, appCancel, invalidContext, companionNotAvailable
@@ -157,7 +157,7 @@ extension AuthenticationTests {
         }
     }
 
-    /// Why a policy cannot be shown; nil when it was.
+    /// The error of an evaluated policy; nil if it succeeded.
     @Sendable private static func evaluate(
         _ policy: LAPolicy = .deviceOwnerAuthentication,
         _ prepare: (LAContext) -> Void = { _ in }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Accounts, credentials, transactions")
 struct AccountTests {
-    @Test("accounts are made, found, listed, renamed, locked and deleted", arguments: StoreKind.allCases)
+    @Test("accounts are created, found, listed, renamed, locked and deleted", arguments: StoreKind.allCases)
     func accounts(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let audit = Sample.event(.administration)
@@ -20,7 +20,7 @@ struct AccountTests {
             #expect(try await store.account(ada.id) == ada)
             #expect(try await store.account(username: "Zoë") == zoe)
             #expect(try await store.account(.random()) == nil)
-            // In the order of bytes, in both databases.
+            // Sorted by bytes, in both databases.
             #expect(try await store.accounts(after: "", count: 10) == [zoe, ada])
             #expect(try await store.accounts(after: "", count: 1) == [zoe])
             #expect(try await store.accounts(after: "Zoë", count: 10) == [ada])
@@ -53,12 +53,12 @@ struct AccountTests {
             await #expect(throws: StoreError(.notFound)) {
                 try await store.setLocked(false, account: ada.id, audit: audit, now: start)
             }
-            // What happened to it is still there.
+            // Its audit records remain.
             #expect(try await store.auditPage(of: ada.id, after: 0, count: 10).count == 4)
         }
     }
 
-    @Test("deleting an account takes its credentials and sessions along", arguments: StoreKind.allCases)
+    @Test("deleting an account deletes its credentials and sessions", arguments: StoreKind.allCases)
     func deletion(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -135,7 +135,7 @@ struct AccountTests {
     }
 
     @Test(
-        "a new credential of the same chip or key takes the place of the old one, of that account alone",
+        "a new credential of the same TPM or key supersedes the old one, within the account only",
         arguments: StoreKind.allCases,
         [true, false]
     )
@@ -173,7 +173,7 @@ struct AccountTests {
         }
     }
 
-    @Test("an account has so many credentials and no more", arguments: StoreKind.allCases)
+    @Test("the number of credentials per account is limited", arguments: StoreKind.allCases)
     func tooMany(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -191,7 +191,7 @@ struct AccountTests {
     }
 
     @Test(
-        "a password is changed against the one that was checked; other sessions end",
+        "a password change requires the old password's hash to be current, and ends the other sessions",
         arguments: StoreKind.allCases
     )
     func password(_ kind: StoreKind) async throws {
@@ -294,7 +294,7 @@ struct AccountTests {
     }
 
     @Test(
-        "an activation is its account's alone, and the key's chip is found by its certificate",
+        "an activation belongs to its account; an attestation key is found by its certificate",
         arguments: StoreKind.allCases
     )
     func attestation(_ kind: StoreKind) async throws {

@@ -2,12 +2,12 @@ import AccountStore
 import Foundation
 import Testing
 
-/// An answer that a verifier does not like.
+/// What the verifier throws for a bad answer.
 private struct Unconvinced: Error, Equatable {}
 
 @Suite("A ceremony, its answer and the session in one transaction")
 struct CeremonyLoginTests {
-    /// Signs in by a ceremony, with a verifier that likes the answer or does not.
+    /// Signs in by a ceremony, with a verifier that accepts or rejects the answer.
     private func logIn(
         _ store: any AccountStore,
         _ ceremony: Ceremony,
@@ -34,7 +34,10 @@ struct CeremonyLoginTests {
         return ceremony
     }
 
-    @Test("the verifier sees what is stored, and a session follows", arguments: StoreKind.allCases)
+    @Test(
+        "the verifier gets the stored records, and an accepted answer opens a session",
+        arguments: StoreKind.allCases
+    )
     func completed(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store, signCount: 4)
@@ -63,11 +66,11 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("of sixteen with the same answer one signs in", arguments: StoreKind.allCases)
+    @Test("of sixteen logins with the same answer, one succeeds", arguments: StoreKind.allCases)
     func replayed(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store)
-            // As of two servers, each with eight clients.
+            // Two server processes, eight clients each.
             let other = try await database.open()
             for _ in 0..<10 {
                 let ceremony = try await opened(store, person)
@@ -86,7 +89,7 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("an answer that is not good costs its ceremony, and nothing else", arguments: StoreKind.allCases)
+    @Test("a rejected answer consumes its ceremony and changes nothing else", arguments: StoreKind.allCases)
     func refused(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -111,7 +114,7 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("a ceremony that is over is no ceremony", arguments: StoreKind.allCases)
+    @Test("an expired ceremony cannot be used", arguments: StoreKind.allCases)
     func late(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -121,7 +124,10 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("what is refused at the last step is refused here too", arguments: StoreKind.allCases)
+    @Test(
+        "a cloned counter, a suspended credential and a locked account are refused here too",
+        arguments: StoreKind.allCases
+    )
     func lastStep(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store, signCount: 7)
@@ -153,7 +159,7 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("whoever is locked out while signing in is not in afterwards", arguments: StoreKind.allCases)
+    @Test("an account locked during its login has no session afterwards", arguments: StoreKind.allCases)
     func lockedMeanwhile(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let other = try await database.open()
@@ -170,14 +176,17 @@ struct CeremonyLoginTests {
                 let (ended, _) = try await (login, lock)
                 #expect(ended.session != nil || ended.refusal == .accountLocked)
                 #expect(try await store.sessions(of: person.account.id, now: start) == [])
-                // The chain is whole, and has both.
+                // The chain is valid and has both events.
                 #expect(try await person.audit().count == 4)
             }
             await other.close()
         }
     }
 
-    @Test("many sign in to one account by ceremonies of their own", arguments: StoreKind.allCases)
+    @Test(
+        "sixteen concurrent logins to one account succeed, each with its own ceremony",
+        arguments: StoreKind.allCases
+    )
     func manyAtATime(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store)
@@ -201,7 +210,7 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("a login for another account than the credential's is not completed", arguments: StoreKind.allCases)
+    @Test("a login for another account than the credential's is refused", arguments: StoreKind.allCases)
     func otherAccount(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let ada = try await Person(store)
@@ -223,7 +232,10 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("a credential that nobody has reaches the verifier as none", arguments: StoreKind.allCases)
+    @Test(
+        "for an unknown credential the verifier gets no credential and no account",
+        arguments: StoreKind.allCases
+    )
     func unknown(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -243,7 +255,7 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("being authenticated again renews its session", arguments: StoreKind.allCases)
+    @Test("a renewal keeps the session and replaces its tokens", arguments: StoreKind.allCases)
     func renewal(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -269,12 +281,12 @@ struct CeremonyLoginTests {
         }
     }
 
-    @Test("operations that fail take none of those along that are committed with them")
+    @Test("an operation that fails does not roll back those committed together with it")
     func together() async throws {
         try await withStore(.sqlite) { store in
             let person = try await Person(store)
             let taken = try await opened(store, person)
-            // Some fail before they write (no such session), some after it (the ceremony is there: its limit is counted).
+            // Some fail before they write (no such session), some after (the ceremony exists, but its limit was already counted).
             let limit = RateLimit(LimitKey("test", "one"), most: 1000, window: .seconds(60))
             let outcomes = try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
                 for number in 0..<64 {
@@ -306,7 +318,7 @@ struct CeremonyLoginTests {
             }
             #expect(outcomes.count == 64)
             for (number, isDone) in outcomes { #expect(isDone == (number % 4 > 1)) }
-            // Those that failed are not counted.
+            // Failed operations were not counted.
             let one = RateLimit(limit.key, most: 33, window: .seconds(60))
             #expect(try await store.take([one], now: start) == .allowed)
             let exceeded = try await store.take([one], now: start)

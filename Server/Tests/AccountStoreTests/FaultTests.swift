@@ -4,12 +4,14 @@ import PostgreSQLStore
 import SQLiteStore
 import Testing
 
-/// A database that is gone, full, read-only or slow: an error in bounded time, nothing half done, and everything goes on when it is back.
+/// Stores whose database is unreachable, full, read-only or slow.
+///
+/// They fail in bounded time, leave nothing half done, and work again when the database does.
 @Suite("When the database fails", .serialized)
 struct FaultTests {
     private static let canMount = geteuid() == 0
 
-    /// Its code, when it fails within a time that holds on a busy machine too.
+    /// The error's code; `body` must fail within `limit`, which is generous for a busy machine.
     private func failure(
         _ limit: Duration = .seconds(20),
         _ body: () async throws(StoreError) -> Void
@@ -33,7 +35,9 @@ struct FaultTests {
         #expect(process.terminationStatus == 0)
     }
 
-    @Test("SQLite's file is moved away: unavailable, no new file; moved back: it goes on")
+    @Test(
+        "with its file moved away SQLite's store is unavailable and creates no file, then recovers"
+    )
     func moved() async throws {
         let database = try SQLiteDatabase()
         try await database.use { store in
@@ -54,7 +58,7 @@ struct FaultTests {
         await database.remove()
     }
 
-    @Test("another file in its place is taken up, when it is of this version")
+    @Test("another file in the old one's place is opened if its schema has the current version")
     func restored() async throws {
         let database = try SQLiteDatabase()
         let other = try SQLiteDatabase()
@@ -77,7 +81,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a full or read-only disk: the code says so, nothing is half done, and it goes on by itself",
+        "a full or read-only disk has its error code and leaves nothing half done; the store recovers",
         .enabled(if: canMount, "needs root")
     )
     func fullAndReadOnly() async throws {
@@ -109,7 +113,7 @@ struct FaultTests {
             let login: LoginOutcome? = try? await person.logIn()
             #expect(codes.contains(.full) && codes.subtracting([nil]) == [.full])
             #expect(login == nil)
-            // What was there is still there, and can be read.
+            // Existing records can still be read.
             #expect(try await store.liveSession(tokens.access, .access, now: start) != nil)
             #expect(try await person.audit().count == before)
             try FileManager.default.removeItem(at: ballast)
@@ -117,7 +121,7 @@ struct FaultTests {
             #expect(try await person.logIn().session != nil)
 
         }
-        // A disk goes read-only under files that are open only by its own decision; here it is when the store is opened.
+        // Only a failing disk turns read-only under open files; here the remount comes before the store is opened.
         try mount("-o", "remount,ro", parent.path)
         let code = await failure { () throws(StoreError) in
             let store = try await database.open()
@@ -128,7 +132,9 @@ struct FaultTests {
         try await database.use { try await $0.checkReady(now: start) }
     }
 
-    @Test("SQLite held by somebody else: overloaded in bounded time, then it goes on")
+    @Test(
+        "while another process holds SQLite's lock the store is overloaded in bounded time"
+    )
     func held() async throws {
         let database = try SQLiteDatabase()
         let store = try await database.open(timeout: .seconds(2))
@@ -145,7 +151,7 @@ struct FaultTests {
     }
 
     @Test(
-        "PostgreSQL is stopped, started again, or killed: unavailable meanwhile, and nothing acknowledged is lost"
+        "PostgreSQL stopped, restarted or killed: unavailable meanwhile, and no acknowledged write is lost"
     )
     func restarted() async throws {
         let cluster = try PostgreSQLCluster([])
@@ -154,7 +160,7 @@ struct FaultTests {
         let person = try await Person(store)
         let tokens = Sample.tokens()
         _ = try await person.logIn(tokens: tokens)
-        // Slow: stopped in the middle of everything.
+        // Slow: all processes stopped with SIGSTOP.
         let processes = try cluster.allProcesses()
         for process in processes { kill(process, SIGSTOP) }
         #expect(
@@ -163,7 +169,7 @@ struct FaultTests {
         for process in processes { kill(process, SIGCONT) }
         try await untilReady(store)
         #expect(try await person.audit().count == 3)
-        // Gone, as after a crash, with what it had in memory.
+        // A crash: what was only in memory is lost.
         for signal in [SIGKILL, SIGQUIT, SIGINT] {
             try cluster.endServer(signal)
             #expect(
@@ -177,7 +183,7 @@ struct FaultTests {
             #expect(try await person.audit().count == 3)
         }
         #expect(try await person.logIn().session != nil)
-        // Read-only, as a standby is.
+        // Read-only, like a standby.
         try cluster.psql(
             "ALTER DATABASE \(database.name) SET default_transaction_read_only = on",
             in: "postgres"
@@ -203,7 +209,7 @@ struct FaultTests {
         cluster.stop()
     }
 
-    /// Waits until a write works; how often it fails before is not promised.
+    /// Waits until a write works, however often it fails first.
     private func untilReady(_ store: any AccountStore) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
@@ -215,7 +221,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a store that is closed says so")
+    @Test("a closed store throws `unavailable`")
     func closed() async throws {
         for kind in StoreKind.allCases {
             let database = try await kind.makeDatabase()

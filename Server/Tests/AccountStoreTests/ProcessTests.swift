@@ -2,10 +2,10 @@ import AccountStore
 import Foundation
 import Testing
 
-/// Servers that are killed in the middle of their work.
-@Suite("What a killed process leaves", .serialized)
+/// Server processes killed in the middle of their work.
+@Suite("The store after a process was killed", .serialized)
 struct ProcessTests {
-    /// `store-writer`, which the build puts beside the tests.
+    /// `store-writer`, which is built into the tests' directory.
     private static var program: URL {
         let executable =
             CommandLine.arguments[0].hasSuffix(".xctest")
@@ -17,24 +17,24 @@ struct ProcessTests {
         return executable.deletingLastPathComponent().appending(path: "store-writer")
     }
 
-    /// What one writer was told.
+    /// What one writer reported as committed.
     private struct Told {
         var records = 0
         var credential = ""
         var consumed: [String] = []
         var opened: Set<String> = []
-        /// Tokens by whether their session goes on.
+        /// Access tokens of sessions that are open, and below, of those that ended.
         var living: Set<String> = []
         var over: Set<String> = []
     }
 
     @Test(
-        "nothing that was acknowledged is lost, what was consumed stays so, the chains are whole",
+        "acknowledged writes survive, consumed ceremonies stay consumed, the audit chains are valid",
         arguments: StoreKind.allCases
     )
     func killed(_ kind: StoreKind) async throws {
         let database = try await kind.makeDatabase()
-        // Two at a time, killed at different points, several times over.
+        // Two at a time, killed at different points, several rounds.
         var told: [String: Told] = [:]
         for lines in [40, 150, 400] {
             let outputs = try await withThrowingTaskGroup(of: String.self) { group in
@@ -64,7 +64,7 @@ struct ProcessTests {
                 for token in told.over {
                     #expect(try await store.liveSession(TokenDigest(bytes(token)), .access, now: now) == nil)
                 }
-                // The last one may have ended after the last line, with all others.
+                // The last session may have been ended, with its tokens, after the writer's last line.
                 let ended = records.count > told.records && records.last?.event.name == .sessionLogout
                 if !ended {
                     for token in told.living {

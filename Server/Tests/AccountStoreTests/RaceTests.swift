@@ -2,13 +2,13 @@ import AccountStore
 import Foundation
 import Testing
 
-/// Two servers on one database: what happens at the same time happens as if one came after the other.
-@Suite("Several at a time")
+/// Concurrent calls through two stores on one database behave as if they were serialized.
+@Suite("Concurrent operations")
 struct RaceTests {
-    /// How often each race is run in a usual run.
+    /// Repetitions of each race.
     private let rounds = 20
 
-    /// Runs both bodies at the same time on stores of their own, and gives the answers.
+    /// Runs `body` concurrently, each time on a store of its own, and returns the results.
     private func race<R: Sendable>(
         _ database: any TestDatabase,
         count: Int = 4,
@@ -26,7 +26,7 @@ struct RaceTests {
     }
 
     @Test(
-        "of those who want one ceremony, activation, proof or first token, one gets it",
+        "a ceremony, activation, proof or first admin token is given to one of several concurrent callers",
         arguments: StoreKind.allCases
     )
     func takenOnce(_ kind: StoreKind) async throws {
@@ -79,7 +79,7 @@ struct RaceTests {
     }
 
     @Test(
-        "of two who show the same counter, one signs in and the other suspends the credential",
+        "of two logins with the same counter, one succeeds and the other suspends the credential",
         arguments: StoreKind.allCases
     )
     func counters(_ kind: StoreKind) async throws {
@@ -117,7 +117,7 @@ struct RaceTests {
     }
 
     @Test(
-        "however many sign in at a time, ten sessions are left and the chain is whole",
+        "after many concurrent logins ten sessions are left and the audit chain is valid",
         arguments: StoreKind.allCases
     )
     func sessions(_ kind: StoreKind) async throws {
@@ -145,7 +145,7 @@ struct RaceTests {
     }
 
     @Test(
-        "of two refreshes of one unbound token both get a successor, and it counts as replaced once",
+        "two concurrent refreshes of one unbound token both get a successor; using one retires the token",
         arguments: StoreKind.allCases
     )
     func refreshes(_ kind: StoreKind) async throws {
@@ -174,7 +174,7 @@ struct RaceTests {
                 for pair in tokens {
                     #expect(try await store.liveSession(pair.refresh, .refresh, now: start) != nil)
                 }
-                // Whichever is used, the first token is a stranger's from then on.
+                // Once a successor was used, the first token counts as reused.
                 _ = try await person.refresh(tokens[1].refresh)
                 #expect(try await person.refresh(first.refresh) == .refused(.reused))
             }
@@ -182,7 +182,7 @@ struct RaceTests {
         }
     }
 
-    @Test("whatever is revoked while it is refreshed opens nothing afterwards", arguments: StoreKind.allCases)
+    @Test("a session ended during a refresh leaves no valid token", arguments: StoreKind.allCases)
     func revocations(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store)
@@ -220,7 +220,7 @@ struct RaceTests {
         }
     }
 
-    @Test("a limit counts what all servers let through", arguments: StoreKind.allCases)
+    @Test("a limit counts the attempts on all servers", arguments: StoreKind.allCases)
     func limits(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let limit = RateLimit(LimitKey("address", "192.0.2.1"), most: 20, window: .seconds(60))
@@ -230,7 +230,7 @@ struct RaceTests {
                 return count
             }
             #expect(passed.reduce(0, +) == 20)
-            // Attempts at a password: of all that come in the same second, one is tried.
+            // Attempts at a password: of all in the same second, one is allowed.
             let tried = try await race(database) { store, _ in
                 var count = 0
                 for _ in 0..<5 {
@@ -248,7 +248,10 @@ struct RaceTests {
         }
     }
 
-    @Test("of two who want a name or an id, one gets it and the other is told", arguments: StoreKind.allCases)
+    @Test(
+        "of two concurrent claims to a name or an ID, one succeeds and the other gets a conflict",
+        arguments: StoreKind.allCases
+    )
     func names(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store, "first")
@@ -288,7 +291,7 @@ struct RaceTests {
     }
 
     @Test(
-        "a page of the audit passes nothing over that is still being written",
+        "paging through the audit skips no record that is being written",
         arguments: StoreKind.allCases
     )
     func auditPages(_ kind: StoreKind) async throws {

@@ -1,9 +1,9 @@
 import AccountStore
 import Testing
 
-@Suite("Renewing tokens")
+@Suite("Refreshing tokens")
 struct RefreshTests {
-    @Test("a bound token stays as it is, for its key alone", arguments: StoreKind.allCases)
+    @Test("a bound refresh token stays valid, for its key only", arguments: StoreKind.allCases)
     func bound(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -29,7 +29,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "an unbound token gives way to its successor; used again later it ends the session",
+        "an unbound refresh token is replaced; using it after its successor ends the session",
         arguments: StoreKind.allCases
     )
     func rotation(_ kind: StoreKind) async throws {
@@ -44,7 +44,7 @@ struct RefreshTests {
                 return
             }
             #expect(try await store.liveSession(first.refresh, .refresh, now: start) == nil)
-            // The answer was lost: the same one again, in time.
+            // The response was lost: the same token again, within the grace period.
             guard
                 case .renewed(_, true) = try await person.refresh(
                     first.refresh,
@@ -55,10 +55,10 @@ struct RefreshTests {
                 Issue.record("no grace")
                 return
             }
-            // Both successors are good, because nobody knows which one arrived.
+            // Both successors are valid, because either response may have arrived.
             #expect(try await store.liveSession(second.refresh, .refresh, now: start) != nil)
             #expect(try await store.liveSession(third.refresh, .refresh, now: start) != nil)
-            // One of them was used: whoever has the first is not the client that got it.
+            // Once a successor was used, whoever shows the first token is not the client that got the successor.
             guard case .renewed(_, true) = try await person.refresh(third.refresh, at: start + .seconds(31))
             else {
                 Issue.record("the successor is not good")
@@ -74,7 +74,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("the grace ends after thirty seconds", arguments: StoreKind.allCases)
+    @Test("the grace period of a replaced token is thirty seconds", arguments: StoreKind.allCases)
     func grace(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -86,7 +86,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("idle, over, locked and unknown tokens are refused", arguments: StoreKind.allCases)
+    @Test("idle, ended, locked and unknown tokens are refused", arguments: StoreKind.allCases)
     func ends(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -108,7 +108,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a revoked refresh token takes its session along, an access token itself alone",
+        "revoking a refresh token ends its session; revoking an access token ends only that token",
         arguments: StoreKind.allCases
     )
     func revocation(_ kind: StoreKind) async throws {
@@ -127,7 +127,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("sessions end one by one, or all but one", arguments: StoreKind.allCases)
+    @Test("sessions are ended one by one, or all but one", arguments: StoreKind.allCases)
     func ending(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)

@@ -1,10 +1,10 @@
 import AccountStore
 import Testing
 
-@Suite("Signing in and staying so")
+@Suite("Login and sessions")
 struct SignInTests {
     @Test(
-        "a ceremony is taken once, in time, and brings the credential with it",
+        "a ceremony is consumed once, before it expires, and comes with its credential",
         arguments: StoreKind.allCases
     )
     func ceremonies(_ kind: StoreKind) async throws {
@@ -42,7 +42,10 @@ struct SignInTests {
         }
     }
 
-    @Test("the account of a name comes with its credentials", arguments: StoreKind.allCases)
+    @Test(
+        "an account looked up by name for a login comes with its credentials",
+        arguments: StoreKind.allCases
+    )
     func loginAccount(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -55,7 +58,7 @@ struct SignInTests {
     }
 
     @Test(
-        "a login moves the counter and the flags, opens a session, and is in the audit",
+        "a login updates the counter and the flags, opens a session and writes an audit record",
         arguments: StoreKind.allCases
     )
     func login(_ kind: StoreKind) async throws {
@@ -79,7 +82,7 @@ struct SignInTests {
     }
 
     @Test(
-        "a counter that did not grow suspends the credential and ends its sessions",
+        "a counter that did not increase suspends the credential and ends its sessions",
         arguments: StoreKind.allCases,
         [(5, 5), (5, 4), (5, 0)]
     )
@@ -102,7 +105,7 @@ struct SignInTests {
         }
     }
 
-    @Test("a counter that is always zero signs in again and again", arguments: StoreKind.allCases)
+    @Test("a counter that is always zero is accepted", arguments: StoreKind.allCases)
     func zeroCounter(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -110,7 +113,7 @@ struct SignInTests {
         }
     }
 
-    @Test("the eleventh session ends the oldest; one that is over ends first", arguments: StoreKind.allCases)
+    @Test("the eleventh session ends the oldest, expired ones first", arguments: StoreKind.allCases)
     func oldestSession(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -126,7 +129,7 @@ struct SignInTests {
             #expect(ended == [ids[0]])
             #expect(try await store.sessions(of: person.account.id, now: start).count == 10)
             #expect(try await person.audit().last == "excess_sessions_exceeded")
-            // An hour without use, and none of them is left.
+            // After an idle hour none of them is left.
             let later = start + .seconds(3621)
             guard case .completed(let session, let none) = try await person.logIn(at: later) else {
                 Issue.record("refused")
@@ -137,7 +140,10 @@ struct SignInTests {
         }
     }
 
-    @Test("what changed since the checks refuses a login", arguments: StoreKind.allCases)
+    @Test(
+        "a login is refused if the password, lock, credential or account changed since the checks",
+        arguments: StoreKind.allCases
+    )
     func changedMeanwhile(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -175,7 +181,7 @@ struct SignInTests {
         }
     }
 
-    @Test("a proof is good once, whatever it comes with", arguments: StoreKind.allCases)
+    @Test("a proof is accepted once, across all operations", arguments: StoreKind.allCases)
     func proofs(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -195,7 +201,7 @@ struct SignInTests {
         }
     }
 
-    @Test("being authenticated again swaps the tokens of the session", arguments: StoreKind.allCases)
+    @Test("a renewal replaces the session's tokens", arguments: StoreKind.allCases)
     func renewal(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)

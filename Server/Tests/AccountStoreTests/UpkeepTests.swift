@@ -4,9 +4,9 @@ import PostgreSQLStore
 import SQLiteStore
 import Testing
 
-@Suite("Limits, administrators, upkeep, versions")
+@Suite("Limits, administrators, purging, schema versions")
 struct UpkeepTests {
-    @Test("a limit's window begins with the first and ends", arguments: StoreKind.allCases)
+    @Test("a limit's window begins with the first attempt and ends", arguments: StoreKind.allCases)
     func limits(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let key = LimitKey("address", "2001:db8::1")
@@ -30,7 +30,7 @@ struct UpkeepTests {
     }
 
     @Test(
-        "what was no failure is taken back from its window, by itself or with a login",
+        "attempts that did not fail are given back to their window, alone or with a login",
         arguments: StoreKind.allCases
     )
     func givingBack(_ kind: StoreKind) async throws {
@@ -42,7 +42,7 @@ struct UpkeepTests {
             func attempt(_ now: Timestamp) async throws -> AttemptVerdict {
                 try await store.takeAttempt(name, delay: { _ in .zero }, limits: [limit], now: now)
             }
-            // One that was given back leaves room in both counts.
+            // An attempt given back leaves room in both counts.
             for _ in 0..<5 {
                 #expect(try await attempt(start) == .allowed(failures: 0))
                 try await store.giveBack([name, address], now: start)
@@ -62,7 +62,7 @@ struct UpkeepTests {
             #expect(try await attempt(start) == .allowed(failures: 1))
             let end = start + .seconds(60)
             #expect(try await attempt(start) == .exceeded(address, until: end))
-            // Counts do not go below nothing, and a later window is not an earlier one's.
+            // Counts never go below zero, and giving back does not touch a later window.
             #expect(try await attempt(end) == .allowed(failures: 2))
             try await store.giveBack([address], now: start)
             #expect(try await attempt(end) == .allowed(failures: 3))
@@ -74,7 +74,7 @@ struct UpkeepTests {
     }
 
     @Test(
-        "failures in a row wait longer and longer, until the day's end; a login forgets them",
+        "each failure in a row lengthens the wait, up to the day's end; a login resets it",
         arguments: StoreKind.allCases
     )
     func attempts(_ kind: StoreKind) async throws {
@@ -110,7 +110,7 @@ struct UpkeepTests {
     }
 
     @Test(
-        "the first administrator comes in once, by the token that was offered last",
+        "the first administrator is created once, with the token offered last",
         arguments: StoreKind.allCases
     )
     func administrators(_ kind: StoreKind) async throws {
@@ -150,7 +150,7 @@ struct UpkeepTests {
         }
     }
 
-    @Test("servers have one secret, the first one's", arguments: StoreKind.allCases)
+    @Test("all servers share the secret that was proposed first", arguments: StoreKind.allCases)
     func secrets(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             #expect(try await store.sharedSecret(named: "nonce", proposing: [1]) == [1])
@@ -161,7 +161,7 @@ struct UpkeepTests {
     }
 
     @Test(
-        "what is over goes, what is not stays, and chains go on",
+        "purging removes what has expired and nothing else, and audit chains continue",
         arguments: StoreKind.allCases,
         [1, 3, 500]
     )
@@ -201,8 +201,8 @@ struct UpkeepTests {
                 } while cursor != nil
                 return removed
             }
-            // Ceremony, transaction, limit, proof, access token, refresh token, heartbeat, four records of the audit. The
-            // session went when the next one began.
+            // Ceremony, transaction, limit, proof, access token, refresh token, heartbeat, four audit records. The session was
+            // removed when the next one began.
             #expect(try await purge() == 11)
             #expect(try await purge() == 0)
             #expect(try await store.transaction(gone.id, now: start) == nil)
@@ -210,7 +210,7 @@ struct UpkeepTests {
             #expect(try await store.consumeCeremony(ceremony.id, presenting: nil, now: late) != nil)
             #expect(try await store.liveSession(next.refresh, .refresh, now: late)?.session.id == session.id)
             #expect(try await store.liveSession(next.access, .access, now: late) != nil)
-            // Replaced a moment ago: still known, so that using it again later ends the session.
+            // Replaced a moment ago: kept, so that reusing it later ends the session.
             #expect(try await person.refresh(current.refresh, at: late + .seconds(31)) == .refused(.reused))
             let records = try await store.auditPage(of: person.account.id, after: 0, count: 100)
             #expect(records.first?.sequence == 5 && records.count == 4)
@@ -218,7 +218,7 @@ struct UpkeepTests {
         }
     }
 
-    @Test("the newest record of a chain is kept however old it is", arguments: StoreKind.allCases)
+    @Test("the newest record of a chain is kept whatever its age", arguments: StoreKind.allCases)
     func lastRecord(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -238,7 +238,7 @@ struct UpkeepTests {
         }
     }
 
-    @Test("a chain shows what was changed, removed or put in")
+    @Test("changed, removed and inserted records break the chain")
     func chain() async throws {
         try await withStore(.sqlite) { store in
             let person = try await Person(store)
@@ -273,7 +273,7 @@ struct UpkeepTests {
     }
 
     @Test(
-        "a text with U+0000 in it is stored in both, and the chain stays whole",
+        "both databases store a text with U+0000, and the chain stays valid",
         arguments: StoreKind.allCases
     )
     func zeros(_ kind: StoreKind) async throws {
@@ -294,7 +294,7 @@ struct UpkeepTests {
         }
     }
 
-    @Test("a database without tables, and one of a later version, is refused with what to do")
+    @Test("a database without tables or with a later schema is refused, with an error that names the remedy")
     func versions() async throws {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
@@ -303,7 +303,7 @@ struct UpkeepTests {
         #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 2))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        // One that was made before transactions were listed.
+        // A schema from before transactions were listed.
         for statement in [Self.withoutList, "UPDATE schema_version SET version = 1"] {
             try run(statement, on: file.path)
         }
@@ -350,7 +350,7 @@ struct UpkeepTests {
         #expect(process.terminationStatus == 0)
     }
 
-    @Test("sixteen at a time share commits")
+    @Test("sixteen concurrent logins share commits")
     func commits() async throws {
         try await withStore(.sqlite) { store in
             let people = try await withThrowingTaskGroup(of: Person.self) { group in
@@ -379,7 +379,7 @@ struct UpkeepTests {
             }
             let commits = store.statistics.commits - before.commits
             #expect(store.statistics.writes - before.writes == 16 * 20 * 3)
-            // Three transactions a login; by themselves they were three commits.
+            // A login has three transactions; without sharing that is three commits.
             #expect(commits < 16 * 20, "\(commits) commits for \(16 * 20) logins")
             print("commits a login at 16 at a time: \(Double(commits) / 320)")
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Holds threads until it is opened.
+/// Blocks threads until it is opened.
 final class Gate: Sendable {
     private let condition = NSCondition()
     private let isOpen = Mutex(false)
@@ -20,7 +20,7 @@ final class Gate: Sendable {
     }
 }
 
-/// How many run at a time, and how many ran at most.
+/// Counts running calls, and their maximum.
 final class RunningCount: Sendable {
     private let counts = Mutex((now: 0, most: 0))
 

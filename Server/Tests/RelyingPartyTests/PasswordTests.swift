@@ -5,7 +5,7 @@ import Testing
 struct PasswordTests {
     private let cheap = PasswordHash.Cost(ln: 4, r: 1, p: 1)
 
-    @Test("a password is known again, another is not, and each has a salt of its own")
+    @Test("a hash matches its password only, and each hash has its own salt")
     func hashes() throws {
         let one = try PasswordHash(password: "Grüße, 世界", cost: cheap)
         let other = try PasswordHash(password: "Grüße, 世界", cost: cheap)
@@ -18,14 +18,14 @@ struct PasswordTests {
         #expect(!one.needsRehash(cheap))
     }
 
-    @Test("the same characters in another normal form, or with another space, are the same password")
+    @Test("another Unicode normal form or space character gives the same password")
     func normalised() throws {
         let hash = try PasswordHash(password: "caf\u{E9}\u{A0}au lait", cost: cheap)
         #expect(try hash.matches("cafe\u{301} au lait"))
     }
 
     @Test(
-        "a stored text that is none, or asks for too much, is refused before any work",
+        "a malformed hash, or one with excessive cost, is refused before any work",
         arguments: [
             "", "$scrypt$", "$scrypt$ln=15,r=8,p=3$AAECAwQFBgcICQoLDA0ODw$",
             "$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA",
@@ -40,7 +40,7 @@ struct PasswordTests {
         #expect(PasswordHash(text) == nil)
     }
 
-    @Test("the ladder grows, and ends after a hundred failures")
+    @Test("delays grow with each failure, up to a hundred failures")
     func ladder() {
         var last = Duration.zero
         for count in 1..<ThrottleLadder.mostFailures {
@@ -55,7 +55,7 @@ struct PasswordTests {
         #expect(ThrottleLadder.delay(afterFailures: ThrottleLadder.mostFailures) == nil)
     }
 
-    @Test("the pool runs as many as it may, lets as many wait, and refuses the next at once")
+    @Test("the pool limits running and waiting derivations, and refuses more at once")
     func pool() async throws {
         let pool = DerivationPool(threads: 2, waiting: 3)
         let gate = Gate()

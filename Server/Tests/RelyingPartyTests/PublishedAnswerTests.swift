@@ -4,9 +4,9 @@ import TestVectors
 import Testing
 import WebAuthnModel
 
-@Suite("Published answers", .vectors)
+@Suite("Published test vectors", .vectors)
 struct PublishedAnswerTests {
-    @Test("a credential for a TPM is what go-tpm makes of the same parts, byte for byte")
+    @Test("a credential for a TPM equals go-tpm's output for the same inputs, byte for byte")
     func makeCredential() throws {
         let file = try Vectors.json("tpm-makecredential.json")
         let answer = try #require(file["ecc"]?.object)
@@ -20,7 +20,7 @@ struct PublishedAnswerTests {
         )
         #expect(activation.credentialBlob == (try answer.hexadecimal("TPM2B_ID_OBJECT")))
         #expect(activation.encryptedSecret == (try answer.hexadecimal("TPM2B_ENCRYPTED_SECRET")))
-        // To an RSA key the seed is encrypted, and the rest made of it is the same for any key.
+        // For an RSA key the seed is encrypted; the rest depends on the seed only, not on the key.
         let rsa = try #require(file["rsa"]?.object)
         let sealed = try CredentialActivation(
             try file.hexadecimal("secret"),
@@ -33,7 +33,7 @@ struct PublishedAnswerTests {
         #expect(sealed.encryptedSecret.count == 258)
     }
 
-    @Test("stored passwords are those of RFC 7914's function at OWASP's settings")
+    @Test("stored passwords match scrypt (RFC 7914) with OWASP's parameters")
     func scrypt() throws {
         var count = 0
         for value in try #require(try Vectors.json("scrypt.json")["cases"]?.array) {
@@ -48,7 +48,7 @@ struct PublishedAnswerTests {
         #expect(count == 5)
     }
 
-    @Test("the proofs of RFC 9449 are accepted, each for its request at its time and for no other")
+    @Test("the proofs of RFC 9449 are accepted only for their own request and time")
     func dpop() throws {
         let file = try Vectors.json("dpop-rfc9449.json")
         var count = 0

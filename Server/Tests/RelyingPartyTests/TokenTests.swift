@@ -5,7 +5,7 @@ import WebAuthnModel
 
 @Suite("Tokens and proofs")
 struct TokenTests {
-    @Test("a token is read as it was made; mistyped, cut or of another kind it is none")
+    @Test("a token's text parses back; mistyped, truncated or of another kind it does not")
     func tokens() throws {
         for kind in OpaqueToken.Kind.allCases {
             let token = OpaqueToken(kind)
@@ -27,7 +27,7 @@ struct TokenTests {
 
     private let key = P256.Signing.PrivateKey()
 
-    /// A proof with these parts, whatever they are, signed by the key.
+    /// A proof with arbitrary parts, signed by the key.
     private func proof(
         header: String? = nil,
         payload: String,
@@ -57,7 +57,7 @@ struct TokenTests {
         }
     }
 
-    @Test("a proof that is not exactly one is refused")
+    @Test("a malformed proof is refused")
     func brokenProofs() throws {
         #expect(refusal(try proof(payload: good)) == nil)
         #expect(refusal(try proof(payload: good, signer: P256.Signing.PrivateKey())) == .invalidSignature)
@@ -95,7 +95,7 @@ struct TokenTests {
         }
     }
 
-    @Test("a nonce is good in its interval and the next, and only with its key")
+    @Test("a nonce is accepted in its interval and the next, and only with its key")
     func nonces() {
         let nonces = DPoPNonces(key: [UInt8](repeating: 1, count: 32))
         let nonce = nonces.nonce(at: 6000)
@@ -107,7 +107,7 @@ struct TokenTests {
         #expect(!DPoPNonces(key: [UInt8](repeating: 2, count: 32)).accepts(nonce, at: 6000))
     }
 
-    @Test("a transaction's challenge is of its details in any order, and of no other details or nonce")
+    @Test("a transaction's challenge depends on its details and nonce, not on the order of members")
     func transactions() throws {
         func challenge(_ details: String, _ nonce: UInt8 = 1) throws -> [UInt8] {
             let object = try #require(try JSONValue(parsing: Array(details.utf8)).object)
@@ -124,8 +124,8 @@ struct TokenTests {
         #expect(throws: CanonicalJSON.Unsupported.self) { _ = try challenge(#"{"amount":9007199254740993}"#) }
     }
 
-    /// RFC 8785, section 3.2.3: sorted by UTF-16, so that a character beyond the first plane comes before U+FB33.
-    @Test("canonical JSON is that of RFC 8785")
+    /// RFC 8785, section 3.2.3: sorted by UTF-16, so a character beyond the Basic Multilingual Plane comes before U+FB33.
+    @Test("canonical JSON follows RFC 8785")
     func canonicalJSON() throws {
         let text =
             #"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Dalet","1":"One","\ud83d\ude00":"Smiley","\u0080":"Control","\u00f6":"O"}"#

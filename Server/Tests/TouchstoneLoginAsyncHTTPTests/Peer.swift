@@ -3,12 +3,12 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A peer on a real socket, which answers as the path of the request says.
+/// A server on a real socket that answers as the request's path says.
 final class Peer: Sendable {
     let port: Int
     private let channel: any Channel
 
-    /// Listens; with a certificate to show, or without TLS.
+    /// Listens, with TLS if given a context.
     static func start(tls: NIOSSLContext? = nil) async throws -> Peer {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -42,7 +42,7 @@ private final class PathHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         text += String(buffer: unwrapInboundIn(data))
-        // Who begins with TLS is told as web servers tell it.
+        // A TLS handshake is answered with 400, as web servers do.
         if text.utf8.first == 0x16 {
             return write(context, "HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n", closes: true)
         }
@@ -80,7 +80,7 @@ private final class PathHandler: ChannelInboundHandler {
         }
         switch path {
         case "/echo":
-            // The names' letters are each client's own.
+            // Clients may send header names in different case.
             let sent = headers.map { $0.lowercased() }.filter { $0.hasPrefix("x-") || $0.hasPrefix("dpop") }
                 .sorted()
             respond(200, "X-Two: a\r\nX-Two: b\r\nDPoP-Nonce: n\r\n", "\(method) \(sent) \(body)")
@@ -123,7 +123,7 @@ private final class PathHandler: ChannelInboundHandler {
         written.whenComplete { _ in bound.value.close(promise: nil) }
     }
 
-    /// A byte every tenth of a second.
+    /// Sends a byte every 100 ms.
     private func drip(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(100)) {
@@ -134,7 +134,7 @@ private final class PathHandler: ChannelInboundHandler {
         }
     }
 
-    /// Chunk after chunk, as fast as they are taken.
+    /// Sends chunks as fast as the client reads them.
     private func pour(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"

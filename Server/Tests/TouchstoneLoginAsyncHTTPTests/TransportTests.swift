@@ -11,7 +11,7 @@ import X509
 
 @Suite("The two transports behave alike", .timeLimit(.minutes(10)))
 struct TransportTests {
-    /// What came of a request.
+    /// The result of a request.
     enum Outcome: Equatable, Sendable {
         case response(Int, [String: String], String)
         case error(TouchstoneError.Code)
@@ -49,7 +49,7 @@ struct TransportTests {
         }
     }
 
-    @Test("status, header, content, and everything that a server can do wrong")
+    @Test("status, header, content and server errors are the same")
     func answers() async throws {
         let peer = try await Peer.start()
         let cells: [(path: String, method: String, body: String, expected: Outcome)] = [
@@ -128,7 +128,7 @@ struct TransportTests {
         try await peer.stop()
     }
 
-    @Test("a certificate that nobody vouches for, and a server without TLS")
+    @Test("an untrusted certificate and a server without TLS fail the same way")
     func certificates() async throws {
         let maker = try SoftManufacturer()
         let leaf = try maker.certificate(
@@ -153,7 +153,7 @@ struct TransportTests {
                 #expect(outcome == .error(.untrustedServer), "\(name)")
             }
         }
-        // Whom it is told to trust, it trusts; for the name that the certificate is for.
+        // A certificate that is configured as trusted is accepted, for the host name in it.
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates([
             try NIOSSLCertificate(bytes: SoftManufacturer.der(maker.root), format: .der)

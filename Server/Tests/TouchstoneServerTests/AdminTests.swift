@@ -12,7 +12,7 @@ import WebAuthnTestKit
 extension ServerTests {
     @Suite("Administrators, probes, metrics")
     struct AdminTests {
-        @Test("the first administrator comes in once; all else needs a token")
+        @Test("the first administrator is created once; every other call needs a token")
         func bootstrap() async throws {
             try await TestServer.with { server in
                 #expect(try await server.program.offerFirstAdministrator() == nil)
@@ -47,13 +47,13 @@ extension ServerTests {
                 #expect(
                     try await server.call(.GET, "/admin/v1/tokens", token: token, isAdmin: true).status == 401
                 )
-                // The API's port knows nothing of it.
+                // The API's port does not serve it.
                 let elsewhere = try await server.call(.GET, "/admin/v1/users", token: server.adminToken)
                 #expect(elsewhere.status == 404)
             }
         }
 
-        @Test("accounts are made, found, renamed, locked, deleted")
+        @Test("accounts are created, found, renamed, locked, deleted")
         func users() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -86,7 +86,7 @@ extension ServerTests {
                 #expect(locked.status == 403 && locked.code == "account_locked_by_admin")
                 let passkey = try await user.logInByPasskey()
                 #expect(passkey.status == 403 && passkey.code == "account_locked_by_admin", "\(passkey.text)")
-                // Whoever does not know the password does not hear of the lock.
+                // Without the right password the response does not reveal the lock.
                 #expect([401, 429].contains(try await user.logIn("wrong wrong").status))
                 #expect(try await server.admin(.POST, "/users/\(user.id)/unlock")["lockedAt"] == nil)
                 #expect(
@@ -127,7 +127,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the audit is a chain, and has no secrets")
+        @Test("the audit is a chain and contains no secrets")
         func audit() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.withPasskey(on: server)
@@ -143,7 +143,7 @@ extension ServerTests {
                     cursor = page["next"]?.integer ?? 0
                 }
                 #expect(records.count >= 5)
-                // A cursor is told again: beyond what JSON's numbers hold it is refused.
+                // The cursor is echoed; values beyond JSON's safe integers are refused.
                 let end = try await server.admin(.GET, "/audit?after=9007199254740991")
                 #expect(end["next"]?.integer == 9_007_199_254_740_991)
                 for cursor in ["9007199254740992", "1733548220150259200", "9223372036854775807", "-1"] {
@@ -165,7 +165,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the server is ready while its store can be written to, and lives either way")
+        @Test("the server is ready while its store is writable, and live in either case")
         func health() async throws {
             try await TestServer.with { server in
                 let ready = try await server.call(.GET, "/health/ready", isAdmin: true)
@@ -186,7 +186,7 @@ extension ServerTests {
             }
         }
 
-        @Test("metrics are in Prometheus' format, and count what happened")
+        @Test("metrics have Prometheus' format and count events")
         func metrics() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.withPasskey(on: server)

@@ -45,7 +45,7 @@ extension ServerTests {
             return try #require(answer["x5c"]?.array?.first?.bytes)
         }
 
-        @Test("a chip that activates its credential gets a certificate, and its keys count as a TPM's")
+        @Test("a TPM that activates its credential gets a certificate, and its keys count as hardware-bound")
         func wholeChain() async throws {
             try await TestServer.with {
                 $0.endorsement = .any
@@ -64,14 +64,14 @@ extension ServerTests {
                 let login = try await user.logInByPasskey()
                 #expect(login["acr"]?.string == "phrh")
                 #expect(login["amr"] == ["pop", "hwk", "user"])
-                // Another key of the same chip supersedes the first: the anchor is the chip's.
+                // Another key of the same TPM supersedes the first: the device anchor is the TPM's.
                 user.authenticator = TestUser.authenticator()
                 let again = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
                 let second = try chip.registration(user, again, certificate: certificate)
                 #expect(try await user.call(.POST, "/v1/credentials", second).status == 201)
                 let list = try await user.call(.GET, "/v1/credentials")["credentials"]?.array ?? []
                 #expect(list.map { $0["suspension"]?.string } == ["superseded", nil])
-                // The policy that the client tells has to be the key's.
+                // The policy that the client sends must be the key's.
                 user.authenticator = TestUser.authenticator()
                 let third = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
                 let text = try chip.registration(user, third, certificate: certificate).text
@@ -86,7 +86,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a secret is good once, for its account, and a guess uses it up")
+        @Test("an activation secret works once, for its account, and a wrong secret consumes it")
         func once() async throws {
             try await TestServer.with {
                 $0.endorsement = .any
@@ -101,14 +101,14 @@ extension ServerTests {
                 let wrong = try await user.call(.POST, path, guess)
                 #expect(wrong.status == 422 && wrong.code == "attestation_rejected")
                 #expect(try await user.call(.POST, path, guess).status == 410)
-                // A key that is not restricted signs anything, so that its word is worth nothing.
+                // An unrestricted key signs anything, so its attestation is worthless.
                 for attributes: UInt32 in [0x0004_0072, 0x0005_0070, 0x0001_0072] {
                     #expect(try await begin(user, chip, attributes: attributes).status == 422)
                 }
             }
         }
 
-        @Test("chips that are not on the list, or at all when nothing is set, are refused")
+        @Test("TPMs that are not on the list are refused, and all are when no list is configured")
         func trust() async throws {
             let chip = SoftChip()
             try await TestServer.with { server in

@@ -37,7 +37,7 @@ extension ServerTests {
             ]
         }
 
-        @Test("whatever a body holds, the answer is an error of the client's, soon")
+        @Test("any malformed body gets a client error, soon")
         func corpus() async throws {
             try await TestServer.with { server in
                 let paths = API.operations.filter {
@@ -54,14 +54,14 @@ extension ServerTests {
                         }
                         #expect(answer.headers.first(name: "Content-Type") == "application/problem+json")
                         #expect(answer["code"]?.string != nil && answer["traceId"]?.string?.count == 32)
-                        // Parsing is a matter of a millisecond; the bound lives with a busy machine.
+                        // Parsing takes about a millisecond; the bound allows for a busy machine.
                         #expect(ContinuousClock.now - start < .seconds(20), "\(name)")
                     }
                 }
             }
         }
 
-        @Test("wrong members are all named, by their pointers")
+        @Test("all invalid members are named, by JSON pointers")
         func pointers() async throws {
             try await TestServer.with { server in
                 for (path, body, expected) in [
@@ -86,7 +86,7 @@ extension ServerTests {
             }
         }
 
-        @Test("types, encodings, methods and addresses that are not known are refused by their status")
+        @Test("unknown media types, encodings, methods and paths are refused with their status")
         func protocols() async throws {
             try await TestServer.with { server in
                 let url = server.api + "/v1/login/options"
@@ -124,7 +124,7 @@ extension ServerTests {
             }
         }
 
-        @Test("every answer has the fields that keep browsers and caches out")
+        @Test("every response has the security and caching headers")
         func fields() async throws {
             try await TestServer.with { server in
                 for answer in [
@@ -160,7 +160,7 @@ extension ServerTests {
             }
         }
 
-        @Test("Host and proxies' fields do not move the server")
+        @Test("Host and forwarding headers are ignored unless the proxy is trusted")
         func proxies() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)

@@ -6,11 +6,11 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("The database is gone, held by somebody, or full")
+    @Suite("The database is missing, locked or full")
     struct DatabaseFaultTests {
         private static let canMount = geteuid() == 0
 
-        /// Everything that needs the store is refused with 503, and ready says so; meanwhile the process is alive.
+        /// Expects 503 for every call that needs the store, a failing readiness probe, and a passing liveness probe.
         private func expectUnavailable(_ server: TestServer, _ user: TestUser, _ begun: JSONValue)
             async throws
         {
@@ -24,7 +24,7 @@ extension ServerTests {
                 #expect(answer.status == 503, "\(answer.text)")
                 #expect(answer.headers.contains(name: "Retry-After"))
                 #expect(answer.code == "overloaded")
-                // What is wrong with it is in the log.
+                // The log names the fault.
                 #expect(
                     !answer.text.contains("sqlite")
                         && !answer.text.contains(server.configuration.dataDirectory)
@@ -37,7 +37,7 @@ extension ServerTests {
             #expect(try await server.call(.GET, "/health/live", isAdmin: true).status == 200)
         }
 
-        /// As before, with nothing half done.
+        /// Expects that everything works again, with nothing half done.
         private func expectRecovered(
             _ server: TestServer,
             _ user: TestUser,
@@ -49,7 +49,7 @@ extension ServerTests {
             #expect(me.status == 200, "\(me.text)")
             #expect(me["sessions"]?.integer == Int64(sessions))
             #expect(me["credentials"]?.integer == 1)
-            // The ceremony was not consumed by the attempt that failed.
+            // The failed attempt did not consume the ceremony.
             #expect(try await server.call(.POST, "/v1/login", begun).status == 200)
             #expect(try await server.call(.POST, "/v1/login", begun).status == 410)
             #expect(try await user.renew().status == 200)
@@ -69,7 +69,7 @@ extension ServerTests {
             }
         }
 
-        @Test("another program holds it")
+        @Test("another process holds its lock")
         func held() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -95,10 +95,10 @@ extension ServerTests {
                 let start = ContinuousClock.now
                 let answer = try await server.call(.POST, "/v1/login", begun)
                 #expect(answer.status == 503 && answer.headers.contains(name: "Retry-After"))
-                // The store waits five seconds.
+                // The store's timeout is five seconds.
                 #expect(ContinuousClock.now - start < .seconds(60))
                 #expect(try await server.call(.GET, "/health/ready", isAdmin: true).status == 503)
-                // Reading goes on.
+                // Reads still work.
                 #expect(try await user.call(.GET, "/v1/me").status == 200)
                 try input.fileHandleForWriting.close()
                 process.waitUntilExit()
@@ -130,7 +130,7 @@ extension ServerTests {
                         let filler = try FileHandle(forWritingTo: URL(filePath: "\(disk)/filler"))
                         let page = Data(count: 4096)
                         while (try? filler.write(contentsOf: page)) != nil {}
-                        // Pages that the log has already are written first.
+                        // First fill the pages that the log has already allocated.
                         var answer = try await server.call(.POST, "/v1/login/options", [:])
                         for _ in 0..<5000 where answer.status == 200 {
                             answer = try await server.call(.POST, "/v1/login/options", [:])

@@ -4,7 +4,7 @@ import Testing
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("What is shipped beside touchstone-server")
+    @Suite("Completions, manual page and list of settings")
     struct DocumentationTests {
         private func shared(_ path: String) throws -> String {
             let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -24,7 +24,7 @@ extension ServerTests {
         }
 
         @Test(
-            "are completions that this version generates",
+            "the completions are those that this version generates",
             arguments: [
                 ("bash", "touchstone-server.bash"), ("zsh", "_touchstone-server"),
                 ("fish", "touchstone-server.fish"),
@@ -40,7 +40,7 @@ extension ServerTests {
             )
         }
 
-        @Test("is a manual page that has every command, option, setting and exit status, as the help has")
+        @Test("the manual page has every command, option, setting and exit status of the help")
         func manual() async throws {
             let page = try shared("man/touchstone-server.8")
             let help = try await run("--help").text
@@ -64,7 +64,7 @@ extension ServerTests {
             for status in [0, 1, 64, 69, 78] { #expect(page.contains("\n.It \(status)\n")) }
         }
 
-        /// Whether there is a setting of this name.
+        /// Whether a setting has this name.
         private func isSetting(_ key: String) -> Bool {
             let name = "TOUCHSTONE_SERVER_\(key.uppercased().replacing("-", with: "_"))"
             do {
@@ -75,7 +75,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the list of settings has all that the help names, and nothing else")
+        @Test("the list of settings has exactly those of the help")
         func keys() async throws {
             for key in ServerConfiguration.keys { #expect(isSetting(key), "\(key)") }
             #expect(!isSetting("nothing"))
@@ -86,7 +86,7 @@ extension ServerTests {
         }
 
         @Test(
-            "is a manual page that man(1) shows without a warning",
+            "man(1) shows the manual page without a warning",
             .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/man"), "man is not installed")
         )
         func rendering() throws {

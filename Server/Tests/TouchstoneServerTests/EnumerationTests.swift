@@ -7,10 +7,10 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    /// What a body, a status and fields say is compared in ``PasswordLoginTests``; here is what takes time.
-    @Suite("Nobody learns who has an account from how long it takes")
+    /// Bodies, statuses and headers are compared in ``PasswordLoginTests``; this suite compares the work done.
+    @Suite("Timing reveals no account")
     struct EnumerationTests {
-        /// What the store did for a call, and how many passwords were derived.
+        /// The store's reads and writes during a call, and the number of password derivations.
         private func work(_ server: TestServer, _ call: () async throws -> Void) async throws -> [Int] {
             func counts() async throws -> [Int] {
                 let statistics = server.program.store.statistics
@@ -25,7 +25,7 @@ extension ServerTests {
             return zip(try await counts(), before).map { $0 - $1 }
         }
 
-        @Test("a sign-in that is begun or fails costs the same reads, writes and derivations for any name")
+        @Test("starting or failing a login costs the same reads, writes and derivations for any name")
         func sameWork() async throws {
             try await TestServer.with { server in
                 let known = try await TestUser.withPasskey(on: server)
@@ -65,7 +65,7 @@ extension ServerTests {
         }
     }
 
-    @Suite("Memory stays flat")
+    @Suite("Memory use")
     struct MemoryTests {
         private static func resident(_ process: BuiltProgram) throws -> Int {
             let status = try String(
@@ -76,7 +76,7 @@ extension ServerTests {
             return try #require(line.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) })
         }
 
-        @Test("whatever bodies come, and however many")
+        @Test("memory does not grow with the number of request bodies")
         func flat() async throws {
             try await TestServer.inDirectory { directory in
                 let ports = try FreePorts()
@@ -113,7 +113,7 @@ extension ServerTests {
                 try await storm(120)
                 let before = try Self.resident(process)
                 try await storm(CaseSize.isFull ? 6000 : 480)
-                // 480 bodies of 60 KB are 29 MB; a heap has its moods.
+                // 480 bodies of 60 KB are 29 MB; the bound allows for a heap's fluctuation.
                 let after = try Self.resident(process)
                 #expect(after - before < 16 * 1024, "from \(before) to \(after) KiB")
                 process.terminate()
@@ -123,8 +123,8 @@ extension ServerTests {
     }
 }
 
-/// How much of what takes long is tried.
+/// How many cases a long test runs.
 enum CaseSize {
-    /// All of it.
+    /// Run all cases.
     static let isFull = ProcessInfo.processInfo.environment["TOUCHSTONE_FULL_SIZE"] == "1"
 }

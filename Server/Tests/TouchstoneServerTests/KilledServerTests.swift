@@ -8,9 +8,9 @@ import WebAuthnTestKit
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("A server that is killed in mid-load")
+    @Suite("A server killed under load")
     struct KilledServerTests {
-        /// What clients had been told when the server was killed.
+        /// What the server had acknowledged when it was killed.
         private struct Told {
             var credentials: [(user: Int, id: [UInt8])] = []
             var sessions: [(user: Int, id: String, token: String)] = []
@@ -55,12 +55,12 @@ extension ServerTests {
                     told.withLock { $0.removed.append((number, id)) }
                 }
             } catch {
-                // It was killed.
+                // The server was killed.
             }
         }
 
         @Test(
-            "knows all that it said when it is started again: registrations, revocations, used challenges, the audit"
+            "after a restart all acknowledged registrations, revocations, challenges and audit records are there"
         )
         func killed() async throws {
             try await TestServer.inDirectory { directory in
@@ -117,7 +117,7 @@ extension ServerTests {
                     let removed = known.removed.filter { $0.user == number }.map(\.id)
                     for (_, id) in known.credentials.filter({ $0.user == number }) {
                         let isThere = list.text.contains(Base64URL.encode(id))
-                        // The last removal may have happened without anybody hearing of it.
+                        // The last removal may have been committed without being acknowledged.
                         let isLast = id == known.credentials.last { $0.user == number }?.id
                         if removed.contains(id) {
                             #expect(!isThere)

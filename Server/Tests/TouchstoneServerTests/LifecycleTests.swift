@@ -12,10 +12,10 @@ import WebAuthnTestKit
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("Starts, ends, and several servers on one store")
+    @Suite("Start, shutdown, and several servers on one store")
     struct LifecycleTests {
         @Test(
-            "a server that is started again keeps accounts, credentials, sessions, its CA and its administrators"
+            "a restarted server keeps accounts, credentials, sessions, its CA and its administrators"
         )
         func restart() async throws {
             try await TestServer.inDirectory { directory in
@@ -32,7 +32,7 @@ extension ServerTests {
                 try await TestServer.with(configuration, adminToken: user.server.adminToken) { server in
                     #expect(try await server.call(.GET, "/v1/me", token: user.access).status == 200)
                     #expect(try await server.admin(.GET, "/users").status == 200)
-                    // A ceremony that was begun before is ended now, once.
+                    // A ceremony opened before the restart can be completed, once.
                     #expect(try await server.call(.POST, "/v1/login", pending).status == 200)
                     #expect(try await server.call(.POST, "/v1/login", pending).status == 410)
                     let renewed = try await server.form(
@@ -47,7 +47,7 @@ extension ServerTests {
             }
         }
 
-        @Test("two servers on one store know each other's ceremonies, tokens, nonces, proofs and limits")
+        @Test("two servers on one store share ceremonies, tokens, nonces, proofs and limits")
         func two() async throws {
             try await TestServer.inDirectory { directory in
                 let configuration = try TestServer.configuration(directory)
@@ -66,7 +66,7 @@ extension ServerTests {
                         bound = TestUser(server: two, id: user.id, name: user.name)
                         #expect(try await bound.logIn(dpop: proof).status == 200)
                         #expect(try await user.logIn(dpop: proof).code == "invalid_dpop_proof")
-                        // Failures at one hold up at the other.
+                        // Failures on one server delay logins on the other.
                         var statuses: [Int] = []
                         for number in 0..<30 where statuses.last != 429 {
                             let either = number % 2 == 0 ? user : bound
@@ -80,7 +80,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a server that is asked to end finishes the request that it works on")
+        @Test("a server that is shut down completes the request in progress")
         func graceful() async throws {
             try await TestServer.inDirectory { directory in
                 var configuration = try TestServer.configuration(directory)
@@ -107,7 +107,7 @@ extension ServerTests {
                         "/v1/login/password",
                         ["username": "nobody", "password": "wrong wrong"]
                     )
-                    // Until the request is being worked on: then the end is asked for.
+                    // Shut down once the request is in progress.
                     while program.passwordsInWork == 0 { try await Task.sleep(for: .milliseconds(5)) }
                     await group.triggerGracefulShutdown()
                     #expect(try await answer.status == 401)
@@ -117,7 +117,7 @@ extension ServerTests {
         }
 
         @Test(
-            "the first start prints a token for the first administrator, on localhost, without any settings"
+            "without settings the first start prints a token for the first administrator, on localhost"
         )
         func program() async throws {
             try await TestServer.inDirectory { directory in
@@ -139,7 +139,7 @@ extension ServerTests {
             }
         }
 
-        @Test("check-config, migrate and version say what is so, by their exit status too")
+        @Test("check-config, migrate and version report their result, also by exit status")
         func commands() async throws {
             try await TestServer.inDirectory { directory in
                 func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> (

@@ -19,7 +19,7 @@ extension ServerTests {
             OpenAPIDocument(AdminAPI.operations, server: "http://localhost"),
         ]
 
-        @Test("what the router serves is what the document has, and each operation is described")
+        @Test("the document has exactly the router's operations, each with a description")
         func routes() async throws {
             try await TestServer.with { server in
                 let pairs = [
@@ -48,7 +48,7 @@ extension ServerTests {
             #expect(Set(ids) == Set(OperationDescription.all.keys))
         }
 
-        @Test("every reference leads somewhere")
+        @Test("every reference resolves")
         func references() {
             for document in Self.ports.map(\.json) {
                 var references: [String] = []
@@ -74,8 +74,8 @@ extension ServerTests {
             }
         }
 
-        /// Each answer against the schema that the document has for it.
-        @Test("real answers fit their schemas, successes and errors")
+        /// Validates each response against its schema in the document.
+        @Test("real responses match their schemas, successes and errors")
         func replies() async throws {
             try await TestServer.with {
                 $0.endorsement = .any

@@ -13,7 +13,7 @@ import WebAuthnTestKit
 extension ServerTests {
     @Suite("Passkeys and device keys")
     struct PasskeyTests {
-        @Test("a passkey signs in with and without a name; the session says how")
+        @Test("a passkey signs in with and without a name, and the session records the method")
         func success() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -33,7 +33,7 @@ extension ServerTests {
             }
         }
 
-        @Test("what a device says a use was worth is in the audit record, and nothing else that it sends")
+        @Test("the audit record has the device's known statements about a use, and no other members")
         func statement() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.withPasskey(on: server)
@@ -58,7 +58,7 @@ extension ServerTests {
                         "level":"substantial","method":"fingerprint"}}
                         """
                 )
-                // A use that asked nobody has no method; members that are not known are left out.
+                // A use without a prompt has no method; unknown members are dropped.
                 #expect(
                     try await details(
                         ["level": "low", "facts": [], "hardware": "test", "more": "x"],
@@ -79,7 +79,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the extension uvm says which factor it was")
+        @Test("the extension uvm gives the factor")
         func factors() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -100,7 +100,7 @@ extension ServerTests {
             }
         }
 
-        @Test("an answer is good once: replays are refused, and of many at a time one counts")
+        @Test("a response is accepted once, also when many are sent at a time")
         func replay() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -111,7 +111,7 @@ extension ServerTests {
                 }
                 #expect(answers.filter { $0.status == 200 }.count == 1)
                 #expect(answers.filter { $0.status == 410 && $0.code == "ceremony_expired" }.count == 7)
-                // A registration is good once too.
+                // A registration is accepted once too.
                 var other = user
                 other.authenticator = TestUser.authenticator()
                 let begun = try await other.call(.POST, "/v1/credentials/options", ["kind": "passkey"])
@@ -122,7 +122,7 @@ extension ServerTests {
             }
         }
 
-        @Test("whatever is wrong with an answer, the client hears the same, and the ceremony is used up")
+        @Test("every wrong response gets the same error and consumes its ceremony")
         func refusals() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -155,14 +155,14 @@ extension ServerTests {
                     #expect(answer.status == 401 && answer.code == "authentication_failed")
                     #expect(!answer.text.contains("evil"))
                 }
-                // The audit names what was seen.
+                // The audit names the reason.
                 let audit = try await server.admin(.GET, "/audit?count=1000").text
                 #expect(audit.contains("wrongOrigin") && audit.contains("evil.example"))
                 #expect(try await user.logInByPasskey().status == 200)
             }
         }
 
-        @Test("a counter that does not grow suspends the credential and ends its sessions")
+        @Test("a counter that did not increase suspends the credential and ends its sessions")
         func clone() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -183,7 +183,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a device that was removed signs nobody in, and its tokens are worth nothing")
+        @Test("a removed device cannot sign in, and its tokens are invalid")
         func revoked() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -205,7 +205,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a credential belongs to one account, and nobody sees another's")
+        @Test("a credential belongs to one account and is invisible to others")
         func others() async throws {
             try await TestServer.with { server in
                 let anna = try await TestUser.withPasskey(on: server)
@@ -219,7 +219,7 @@ extension ServerTests {
                     try await berta.call(.PATCH, "/v1/credentials/\(id)", ["label": "mine"]),
                     try await berta.call(.DELETE, "/v1/credentials/\(id)"),
                 ] { #expect(answer.status == 404 && answer.code == "not_found") }
-                // Another session may not end a registration that it did not begin.
+                // Another session cannot complete a registration that it did not begin.
                 let begun = try await anna.call(.POST, "/v1/credentials/options", ["kind": "passkey"])
                 var fresh = anna
                 fresh.authenticator = TestUser.authenticator()
@@ -247,7 +247,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a registration that does not hold is refused with its step, and what was seen is not echoed")
+        @Test("a refused registration names the failed step and does not echo the input")
         func registrationRefused() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.signedIn(on: server)
@@ -258,7 +258,7 @@ extension ServerTests {
                 user.authenticator = TestUser.authenticator()
                 #expect(try await user.register(flags: [.userPresent]).status == 422)
             }
-            // Where hardware is demanded, a key that vouches for itself is not enough.
+            // Where hardware is required, self attestation is not enough.
             try await TestServer.with {
                 $0.deviceAttestation = .policy
             } _: { server in
@@ -268,7 +268,7 @@ extension ServerTests {
             }
         }
 
-        @Test("ceremonies of an address are limited")
+        @Test("ceremonies per address are limited")
         func limited() async throws {
             try await TestServer.with {
                 $0.ceremoniesPerMinute = 2

@@ -10,9 +10,9 @@ import WebAuthnTestKit
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("Signing in by password")
+    @Suite("Password login")
     struct PasswordLoginTests {
-        @Test("the password opens a session; device login is offered as long as there is no device")
+        @Test("the password opens a session; device login is offered while there is no device")
         func success() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -29,7 +29,7 @@ extension ServerTests {
                 #expect(me.status == 200)
                 #expect(me["username"]?.string == "anna")
                 #expect(me["id"]?.string == user.id)
-                // The same name in other letters is the same user.
+                // User names are case-insensitive.
                 let other = try await server.call(
                     .POST,
                     "/v1/login/password",
@@ -40,7 +40,7 @@ extension ServerTests {
         }
 
         @Test(
-            "a wrong password, an unknown user, and a user without a password look the same and cost the same"
+            "a wrong password, an unknown user and a user without a password look the same and cost the same"
         )
         func noEnumeration() async throws {
             try await TestServer.with { server in
@@ -76,7 +76,7 @@ extension ServerTests {
                 }
                 #expect(Set(shapes).count == 1)
                 #expect(shapes[0].contains("code=\"authentication_failed\""))
-                // Options for a passkey: the unknown user has one credential, always the same.
+                // Passkey options for an unknown user have one credential, always the same.
                 let first = try await user.options(["username": "nobody"])
                 let second = try await user.options(["username": "nobody"])
                 let ids = [first, second].map { $0["publicKey"]?["allowCredentials"] }
@@ -87,7 +87,7 @@ extension ServerTests {
             }
         }
 
-        @Test("failures have to wait, longer and longer; others and the device with its key need not")
+        @Test("failures are delayed longer and longer; other accounts and the account's own device are not")
         func ladder() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.signedIn(on: server)
@@ -98,7 +98,7 @@ extension ServerTests {
                 let registered = try await user.register("device", dpop: proof)
                 #expect(registered.status == 201, "\(registered.text)")
 
-                /// Fails until the ladder holds a name up: the first steps may be over on a busy machine.
+                /// Fails until the name is delayed; on a busy machine the first delays may be over before the next attempt.
                 func failUntilHeldUp(_ name: String) async throws -> Answer {
                     for _ in 0..<30 {
                         let answer = try await server.call(
@@ -110,7 +110,7 @@ extension ServerTests {
                     }
                     throw Problem(.internalError, "never held up")
                 }
-                // A name that nobody has is held up in the same way.
+                // An unknown name is delayed in the same way.
                 for name in ["nobody", user.name] {
                     let throttled = try await failUntilHeldUp(name)
                     #expect(throttled.status == 429)
@@ -123,9 +123,9 @@ extension ServerTests {
                 #expect(own.status == 200, "\(own.text)")
                 #expect(own["refresh_bound"]?.bool == true)
                 #expect(own["offerDeviceLogin"]?.bool == false)
-                // A passkey signs in while the password has to wait.
+                // A passkey signs in during the delay of the password.
                 #expect(try await user.logInByPasskey().status == 200)
-                // The wait ends.
+                // The delay ends.
                 var answer = try await user.logIn()
                 for _ in 0..<30 where answer.status == 429 {
                     try await Task.sleep(for: .seconds(Int(answer["retryAfter"]?.integer ?? 1)))
@@ -135,12 +135,12 @@ extension ServerTests {
             }
         }
 
-        @Test("passwords that are right, or were not looked at, are no failures of an address or a name")
+        @Test("correct passwords, and those never checked, do not count as failures of an address or a name")
         func rightOnes() async throws {
             try await TestServer.with {
                 $0.passwordsPerMinute = 3
             } _: { server in
-                // A house with many people behind one address.
+                // Many users behind one address.
                 var user = try await TestUser.signedIn(on: server)
                 for _ in 0..<6 { #expect(try await user.logIn().status == 200) }
                 let change: JSONValue = [
@@ -156,12 +156,12 @@ extension ServerTests {
                     statuses.append(try await server.call(.POST, "/v1/login/password", body).status)
                 }
                 #expect(statuses == [401, 401, 401, 429])
-                // The limit holds for everybody behind it then.
+                // From then on the limit holds for everybody behind the address.
                 #expect(try await user.logIn().status == 429)
             }
             try await TestServer.with {
                 $0.passwordsPerMinute = 3
-                // Nobody's password is looked at.
+                // Most passwords are refused before they are checked.
                 $0.passwordWorkers = 1
                 $0.passwordQueue = 0
                 $0.passwordCost = .init(ln: 15, r: 8, p: 3)
@@ -181,7 +181,7 @@ extension ServerTests {
             }
         }
 
-        @Test("an address may try so many passwords a minute")
+        @Test("the password attempts of an address per minute are limited")
         func address() async throws {
             try await TestServer.with {
                 $0.passwordsPerMinute = 3
@@ -196,7 +196,7 @@ extension ServerTests {
             }
         }
 
-        @Test("passwords that queue up are refused with 503, and other routes are not held up")
+        @Test("passwords beyond the queue are refused with 503, and other routes are not delayed")
         func overload() async throws {
             try await TestServer.with {
                 $0.passwordWorkers = 1
@@ -226,7 +226,9 @@ extension ServerTests {
             }
         }
 
-        @Test("the password is changed by a session that is fresh, by whoever knows it; other sessions end")
+        @Test(
+            "changing the password needs recent authentication and the old password, and ends other sessions"
+        )
         func change() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.signedIn(on: server)
@@ -250,11 +252,11 @@ extension ServerTests {
             }
         }
 
-        @Test("a session that is not fresh has to authenticate again (RFC 9470)")
+        @Test("a session whose authentication is too old has to authenticate again (RFC 9470)")
         func stepUp() async throws {
             try await TestServer.with { usual in
                 let first = try await TestUser.withPasskey(on: usual)
-                // Another server on the same store, which wants it fresher.
+                // Another server on the same store that requires more recent authentication.
                 var strict = usual.configuration
                 strict.freshness = 1
                 try await TestServer.with(strict, adminToken: usual.adminToken) { server in
@@ -286,7 +288,7 @@ extension ServerTests {
                         try await renewed.call(.POST, "/v1/credentials/options", ["kind": "passkey"]).status
                             == 200
                     )
-                    // The session is the same one, with other tokens (ASVS 7.2.4).
+                    // The session is the same, with new tokens (ASVS 7.2.4).
                     #expect(try await former.call(.GET, "/v1/me").status == 401)
                     #expect(try await former.renew().status == 400)
                     let sessions = try await user.call(.GET, "/v1/sessions")

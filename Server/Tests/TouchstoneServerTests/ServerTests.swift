@@ -1,5 +1,5 @@
 import Testing
 
-/// One server at a time: passwords cost what they cost, and limits look at the clock.
+/// Parent of the server's suites: serialized, because password hashing is expensive and limits depend on the clock.
 @Suite("The server", .serialized)
 enum ServerTests {}

@@ -7,12 +7,12 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("Requests that do not come to their end")
+    @Suite("Stalled requests")
     struct StalledRequestTests {
         private static let head =
             "POST /v1/login/options HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
-        /// What a client sends before it stalls, and what it goes on sending, a piece at a time.
+        /// What a client sends before it stalls, and the piece that it then sends repeatedly.
         private static let stalls: [(name: String, first: String, again: String?)] = [
             ("nothing", "", nil), ("half a line", "POST /v1/lo", nil), ("half a head", head, nil),
             ("a head by and by", head, "X-More: 1\r\n"), ("a letter at a time", "GET /", "a"),
@@ -26,7 +26,7 @@ extension ServerTests {
             ("half a second request", head + "Content-Length: 2\r\n\r\n{}GET /v1/me HT", nil),
         ]
 
-        @Test("whoever stalls is let go in time, and others are answered meanwhile")
+        @Test("a stalled connection is closed in time, and others are answered meanwhile")
         func stalled() async throws {
             try await TestServer.with {
                 $0.requestTimeout = 2
@@ -59,7 +59,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a request that takes the server longer than that is answered")
+        @Test("a request whose processing takes longer than the timeout is answered")
         func longWork() async throws {
             try await TestServer.with {
                 $0.requestTimeout = 1
@@ -70,12 +70,12 @@ extension ServerTests {
                 let body: JSONValue = ["username": "nobody", "password": "wrong wrong"]
                 let answer = try await server.call(.POST, "/v1/login/password", body)
                 #expect(answer.status == 401)
-                // Else the test shows nothing.
+                // Otherwise the test proves nothing.
                 #expect(ContinuousClock.now - start > .seconds(1))
             }
         }
 
-        @Test("a crowd that stalls leaves room for others")
+        @Test("a crowd of stalled connections leaves room for others")
         func crowd() async throws {
             try await TestServer.with { server in
                 let port = try #require(URL(string: server.api)?.port)
@@ -93,7 +93,7 @@ extension ServerTests {
         }
 
         @Test(
-            "more connections than the process may have files: probes are answered, and it goes on when there is room"
+            "with more connections than file descriptors probes are answered, and the server recovers"
         )
         func descriptors() async throws {
             try await TestServer.inDirectory { directory in
@@ -107,7 +107,7 @@ extension ServerTests {
                 try await ports.wait(process)
                 var crowd: [RawConnection] = []
                 for _ in 0..<300 { crowd.append(try await RawConnection(port: ports.api)) }
-                // Probes have a port of their own, and descriptors that the crowd does not get.
+                // Probes have their own port, and descriptors reserved for it.
                 for _ in 0..<5 { #expect(try await ports.status("/health/ready", port: ports.admin) == 200) }
                 for connection in crowd { await connection.close() }
                 #expect(try await ports.status("/.well-known/webauthn", port: ports.api) == 200)

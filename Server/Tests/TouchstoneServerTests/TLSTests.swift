@@ -13,9 +13,9 @@ import X509
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("TLS by files")
+    @Suite("TLS with certificate files")
     struct TLSTests {
-        /// A maker of certificates for localhost, and the files of one.
+        /// A CA for localhost, and the files of one certificate.
         private struct Files {
             let directory: String
             let maker: SoftManufacturer
@@ -45,7 +45,7 @@ extension ServerTests {
                 configuration.tlsKey = "\(directory)/tls.key"
             }
 
-            /// The status of a look at a server by a client that trusts the maker.
+            /// The status of a request by a client that trusts the CA.
             func status(
                 port: Int,
                 connecting limit: TimeAmount = .seconds(60),
@@ -73,10 +73,10 @@ extension ServerTests {
             }
         }
 
-        /// A client that was refused tries again until then; that others are served shows that it was not the time.
+        /// How long a refused client retries; that others connect shows that the time would have been enough.
         private let refused = TimeAmount.seconds(1)
 
-        @Test("the certificate and its key are served, from TLS 1.2 on, and nothing without TLS")
+        @Test("the certificate is served from TLS 1.2 on, and nothing without TLS")
         func served() async throws {
             try await TestServer.inDirectory { directory in
                 let files = try Files(directory)
@@ -94,7 +94,7 @@ extension ServerTests {
                     await #expect(throws: (any Error).self) {
                         try await server.call(.GET, "/.well-known/webauthn")
                     }
-                    // A client that trusts somebody else.
+                    // A client that trusts another CA.
                     let other = try SoftManufacturer()
                     await #expect(throws: (any Error).self) {
                         try await files.status(port: port, connecting: refused) {
@@ -109,7 +109,7 @@ extension ServerTests {
         }
 
         @Test(
-            "files that do not belong together, or are none, are refused with their name before anything listens"
+            "mismatched or invalid files are refused by name before the server listens"
         )
         func refused() async throws {
             try await TestServer.inDirectory { directory in
@@ -142,7 +142,7 @@ extension ServerTests {
         }
 
         @Test(
-            "a certificate that is not valid now is served, because some clients are better than none, and told of"
+            "a certificate that is not valid now is served all the same, for clients that accept it, and reported"
         )
         func expired() async throws {
             for (from, to, word) in [(-7200.0, -3600.0, "expired"), (3600.0, 7200.0, "not valid before")] {
@@ -165,7 +165,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a server that is started again serves the renewed certificate")
+        @Test("a restarted server serves the renewed certificate")
         func renewed() async throws {
             try await TestServer.inDirectory { directory in
                 var configuration = try TestServer.configuration(directory)

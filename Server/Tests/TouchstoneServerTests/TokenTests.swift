@@ -22,7 +22,7 @@ extension ServerTests {
                 try user.take(renewed)
                 #expect(user.refresh != first.refresh && user.access != first.access)
                 #expect(try await user.call(.GET, "/v1/me").status == 200)
-                // The successor is used: the reply did come, so that whoever has the old one stole it.
+                // The successor is used, so the response did arrive: whoever has the old token stole it.
                 try user.take(try await user.renew())
                 let reused = try await first.renew()
                 #expect(reused.status == 400 && reused.code == "invalid_grant")
@@ -33,7 +33,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a reply that was lost is asked for again")
+        @Test("after a lost response the old refresh token works once more")
         func grace() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.signedIn(on: server)
@@ -46,7 +46,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a refresh token with a key stays, and needs a proof with the server's nonce, good once")
+        @Test("a refresh token with a key stays, and needs a DPoP proof with the server's nonce, valid once")
         func bound() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.make(on: server)
@@ -81,7 +81,7 @@ extension ServerTests {
                 )
                 #expect(foreign.code == "use_dpop_nonce")
                 #expect(try await user.renew(dpop: device.proof(server, path, nonce: nonce)).status == 200)
-                // One proof at a login counts once too.
+                // A login's proof is accepted once, too.
                 let login = try await device.freshProof(server, "/v1/login/password")
                 #expect(try await user.logIn(dpop: login).status == 200)
                 let again = try await user.logIn(dpop: login)
@@ -114,7 +114,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a service introspects; nobody else does")
+        @Test("only a service can introspect tokens")
         func introspection() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.make(on: server)
@@ -139,7 +139,7 @@ extension ServerTests {
             }
         }
 
-        @Test("revoking a token always succeeds; a refresh token takes its session along")
+        @Test("revoking a token always succeeds; a refresh token ends its session")
         func revocation() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.signedIn(on: server)
@@ -155,7 +155,7 @@ extension ServerTests {
             }
         }
 
-        @Test("sessions are listed and ended, one, all others, the own one")
+        @Test("sessions are listed and ended: one, all others, the own one")
         func sessions() async throws {
             try await TestServer.with { server in
                 let first = try await TestUser.signedIn(on: server)

@@ -28,7 +28,7 @@ extension ServerTests {
             )
         }
 
-        @Test("what is confirmed is what was signed, and somebody else can see that")
+        @Test("the approval is a signature over the details, and a third party can verify it")
         func approval() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -37,7 +37,7 @@ extension ServerTests {
                 let id = try #require(made["id"]?.string)
                 #expect(made.headers.first(name: "Location") == "/v1/transactions/\(id)")
                 let challenge = try #require(made["publicKey"]?["challenge"]?.bytes)
-                // A client of one's own recomputes it from what it shows.
+                // An independent client recomputes the challenge from the details that it shows.
                 let nonce = try #require(made["nonce"]?.bytes)
                 let shown = try #require(made["details"]?.object)
                 #expect(try TransactionChallenge.challenge(details: shown, nonce: nonce) == challenge)
@@ -59,7 +59,7 @@ extension ServerTests {
                     token: TestServer.serviceSecret
                 )
                 #expect(evidence.status == 200)
-                // Whoever has the evidence needs nothing of the server's to check it.
+                // The evidence can be verified without the server.
                 let data = try #require(evidence["authenticatorData"]?.bytes)
                 let clientData = try #require(evidence["clientDataJSON"]?.bytes)
                 let signature = try P256.Signing.ECDSASignature(
@@ -73,7 +73,7 @@ extension ServerTests {
                 )
                 #expect(try CollectedClientData(parsing: clientData).challenge == challenge)
                 #expect(evidence["publicKey"]?.bytes == user.authenticator.publicKey.encoded)
-                // It is decided.
+                // The transaction is decided now.
                 let again = try await user.call(
                     .POST,
                     "/v1/transactions/\(id)/approval",
@@ -84,7 +84,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a transaction is rejected, fails, is another's, expires")
+        @Test("a transaction can be rejected, fail and expire, and another user cannot see or decide it")
         func others() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -103,7 +103,7 @@ extension ServerTests {
                     token: TestServer.serviceSecret
                 )
                 #expect(none.status == 404)
-                // A signature over another transaction confirms nothing.
+                // A signature over another transaction approves nothing.
                 let second = try await create(user)
                 let other = try await create(user)
                 let id = second["id"]?.string ?? ""
@@ -114,9 +114,9 @@ extension ServerTests {
                 )
                 #expect(failed.status == 401 && failed.code == "authentication_failed")
                 #expect(try await user.call(.GET, "/v1/transactions/\(id)")["status"]?.string == "failed")
-                // Evidence is for services.
+                // Only services get the evidence.
                 #expect(try await user.call(.GET, "/v1/transactions/\(id)/evidence").status == 401)
-                // Somebody's own.
+                // Created by the user.
                 let own = try await user.call(
                     .POST,
                     "/v1/transactions",
@@ -142,7 +142,7 @@ extension ServerTests {
             }
         }
 
-        @Test("of many confirmations at a time one counts")
+        @Test("of many concurrent approvals one counts")
         func race() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)

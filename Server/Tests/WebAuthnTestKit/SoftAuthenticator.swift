@@ -6,13 +6,13 @@ internal import WebAuthn
 package import WebAuthnModel
 package import X509
 
-/// An authenticator in software, and the client around it: makes each part of an answer so that a test can spoil it.
+/// A software authenticator with its client; builds each part of a response, so that a test can alter it.
 package struct SoftAuthenticator {
     package var rpId = "example.org"
     package var origin = "https://example.org"
     package var aaguid = [UInt8](repeating: 7, count: 16)
     package var credentialId = (0..<32).map { UInt8($0) }
-    /// What the client data of an assertion has besides the standard's members.
+    /// Members of the client data beyond the standard's.
     package var otherMembers: [(name: String, value: JSONValue)] = []
     package let key = P256.Signing.PrivateKey()
 
@@ -56,7 +56,7 @@ package struct SoftAuthenticator {
 
     package static func hash(_ clientData: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: clientData)) }
 
-    /// An attestation object with these members, in the canonical order.
+    /// An attestation object with these members, in canonical order.
     package static func attestationObject(
         format: CBORValue? = .text("packed"),
         statement: CBORValue?,
@@ -69,7 +69,7 @@ package struct SoftAuthenticator {
         return CBORValue.map(pairs).encoded()
     }
 
-    /// `packed` with the credential's own key.
+    /// `packed` self attestation.
     package func selfStatement(_ data: [UInt8], _ clientData: [UInt8]) -> CBORValue {
         .map([
             CBORPair(.text("alg"), .integer(-7)),
@@ -78,7 +78,7 @@ package struct SoftAuthenticator {
     }
 }
 
-/// A maker of authenticators: a root, and certificates under it.
+/// A manufacturer of authenticators: a root certificate, and certificates issued by it.
 package struct SoftManufacturer {
     package let rootKey = P256.Signing.PrivateKey()
     package let root: Certificate
@@ -101,7 +101,7 @@ package struct SoftManufacturer {
         )
     }
 
-    /// An attestation certificate of section 8.2.1.
+    /// An attestation certificate as in WebAuthn, section 8.2.1.
     package func leaf(
         notBefore: TimeInterval = -3600,
         notAfter: TimeInterval = 3600,

@@ -5,8 +5,8 @@ import WebAuthn
 import WebAuthnModel
 import X509
 
-/// What Chromium's virtual authenticator answered, in the JSON forms of Level 3.
-@Suite("Chromium's answers", .vectors)
+/// Responses of Chromium's virtual authenticator, in the JSON forms of WebAuthn Level 3.
+@Suite("Chromium's responses", .vectors)
 struct BrowserTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
@@ -69,7 +69,7 @@ struct BrowserTests {
             #expect(login.record.signCount > record.signCount || item.name == "u2f")
             record = login.record
         }
-        // The same answer once more: its counter did not grow.
+        // Replayed: the counter does not increase.
         let last = try #require(item.get.last)
         let error = #expect(throws: WebAuthnError.self) {
             _ = try relyingParty.verify(
@@ -87,8 +87,8 @@ struct BrowserTests {
     }
 }
 
-/// What real authenticators answered: recorded by the tests of py_webauthn.
-@Suite("Real authenticators' answers", .vectors)
+/// Responses of real authenticators, recorded by the tests of py_webauthn.
+@Suite("Real authenticators' responses", .vectors)
 struct RecordedDeviceTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
@@ -114,26 +114,26 @@ struct RecordedDeviceTests {
         }
     }()
 
-    /// Where our answer is another one, and why.
+    /// Cases with another result than py_webauthn's, and why.
     private static let exceptions: [String: WebAuthnError.Reason?] = [
-        // Not verified here yet.
+        // Formats not verified here yet.
         "test_verify_registration_response_android_key.test_verify_attestation_android_key_hardware_authority":
             .unsupportedFormat,
         "test_verify_registration_response_apple.test_verify_attestation_apple_passkey": .unsupportedFormat,
-        // Level 3 has nobody look at token binding.
+        // WebAuthn Level 3 ignores token binding.
         "test_verify_registration_response_fido_u2f.test_verify_attestation_with_unsupported_token_binding_status":
             nil,
     ]
 
-    /// A printed object of Python where the JSON should be: the same answer stands in another case.
+    /// Some cases have a printed Python object instead of JSON; other cases have the same response.
     private var isReadable: (Case) -> Bool { { $0.arguments["credential"]?.object != nil } }
 
-    @Test("there are twenty-nine calls, three of which repeat others in a form of Python's") func count() {
+    @Test("there are twenty-nine calls, three of which repeat others as Python objects") func count() {
         #expect(Self.cases.count == 29)
         #expect(Self.cases.filter { !isReadable($0) }.count == 3)
     }
 
-    @Test("each is accepted or refused as there", arguments: cases)
+    @Test("each response is accepted or refused as by py_webauthn", arguments: cases)
     func verify(_ item: Case) async throws {
         guard isReadable(item) else { return }
         let arguments = item.arguments
@@ -144,7 +144,7 @@ struct RecordedDeviceTests {
         let relyingParty = RelyingParty(
             id: try #require(arguments["expected_rp_id"]?.string),
             origins: origin.string.map { [$0] } ?? (origin.array ?? []).compactMap(\.string),
-            // Windows Hello signs with SHA-1; whom the chains lead to is not the question here.
+            // Windows Hello signs with SHA-1; the trust anchors are not tested here.
             attestation: AttestationPolicy(
                 acceptsUntrusted: item.name.contains("root_cert_invalid") == false,
                 acceptsSHA1: true
@@ -198,7 +198,7 @@ struct RecordedDeviceTests {
     }
 
     @Test(
-        "a Windows Hello key is refused without the switch for SHA-1, and its chain is trusted inside its time"
+        "a Windows Hello key needs the SHA-1 setting, and its chain is trusted while it is valid"
     )
     func windowsHello() async throws {
         let item = try #require(
@@ -220,7 +220,7 @@ struct RecordedDeviceTests {
         relyingParty.attestation.acceptsSHA1 = true
         let untrusted = try await relyingParty.verify(response, for: ceremony)
         #expect(!untrusted.attestation.isTrusted)
-        // The last certificate that came is taken as an anchor, and the time one at which all are valid.
+        // Trusts the last certificate of the chain as an anchor, at a time when all are valid.
         let path = untrusted.attestation.trustPath
         relyingParty.attestation.acceptsUntrusted = false
         relyingParty.attestation.trustAnchors = [try #require(path.last)]
@@ -229,7 +229,7 @@ struct RecordedDeviceTests {
         #expect(trusted.attestation.isTrusted)
         let area = try #require(trusted.attestation.tpm?.publicArea)
         #expect(area.attributes.isSuperset(of: [.fixedTPM, .fixedParent, .sensitiveDataOrigin, .sign]))
-        // An hour after it ended.
+        // An hour after it expired.
         relyingParty.attestation.validationTime = path[0].notValidAfter.addingTimeInterval(3600)
         let expired = await #expect(throws: WebAuthnError.self) {
             _ = try await relyingParty.verify(response, for: ceremony)
@@ -239,7 +239,7 @@ struct RecordedDeviceTests {
 }
 
 extension JSONValue {
-    /// Three of the recorded calls have their bytes in base64 with padding, which py_webauthn takes too.
+    /// Three recorded calls use base64 with padding, which py_webauthn accepts too.
     fileprivate var inBase64URL: JSONValue {
         guard case .object(let object) = self else {
             guard case .string(let text) = self else { return self }
@@ -250,7 +250,7 @@ extension JSONValue {
         return (try? JSONValue(parsing: Array("{\(members.joined(separator: ","))}".utf8))) ?? .null
     }
 
-    /// As JSON; strings here need no escapes.
+    /// As JSON; the strings here need no escaping.
     private var text: String {
         switch self {
         case .null, .number: "null"

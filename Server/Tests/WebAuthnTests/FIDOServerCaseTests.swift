@@ -7,19 +7,19 @@ import WebAuthnModel
 import WebAuthnTestKit
 import X509
 
-/// The cases of the FIDO Alliance's server conformance tool that concern a verifier, made by an authenticator in software.
+/// The FIDO Alliance's server conformance cases that concern a verifier, with responses of a software authenticator.
 ///
-/// What concerns a server's options (`register-options`, `login-options`, `register-structure P-1`) is not a verifier's.
+/// The cases for a server's options (`register-options`, `login-options`, `register-structure P-1`) do not apply to a verifier.
 @Suite("FIDO server cases")
 struct FIDOServerCaseTests {
-    /// What each case expects: nil: accepted.
+    /// The expected result of a case; nil: accepted.
     typealias Outcome = WebAuthnError.Reason?
 
     static let challenge = [UInt8](repeating: 9, count: 32)
 
     // MARK: Registration
 
-    /// One registration with a part spoiled.
+    /// A registration with one part altered.
     struct Spoiled {
         var members: [String: String] = [:]
         var responseMembers: [String: String] = [:]
@@ -28,7 +28,7 @@ struct FIDOServerCaseTests {
         var anchors: [Certificate] = []
         var acceptsSHA1 = false
 
-        /// A member's JSON; an empty text leaves the member out.
+        /// Replaces a member's JSON; an empty text removes the member.
         static func member(_ name: String, _ json: String) -> Spoiled { Spoiled(members: [name: json]) }
         static func response(_ name: String, _ json: String) -> Spoiled {
             Spoiled(responseMembers: [name: json])
@@ -173,7 +173,7 @@ struct FIDOServerCaseTests {
                 )
             }
         }
-        /// The statement with a member put in the place of another, or left out.
+        /// Replaces or removes a member of the statement.
         func member(_ name: String, _ value: CBORValue?) -> (CBORValue) -> CBORValue? {
             { statement in
                 guard case .map(let pairs) = statement else { return nil }

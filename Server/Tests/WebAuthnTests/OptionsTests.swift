@@ -3,13 +3,13 @@ import Testing
 import WebAuthn
 import WebAuthnModel
 
-@Suite("What a client is asked for")
+@Suite("Options for a client")
 struct OptionsTests {
     private func json(_ options: some Encodable) throws -> JSONObject {
         try #require(try JSONValue(parsing: Array(try JSONEncoder().encode(options))).object)
     }
 
-    @Test("the request for a registration has the form of Level 3")
+    @Test("registration options have the form of WebAuthn Level 3")
     func creation() throws {
         let options = PublicKeyCredentialCreationOptions(
             rp: RelyingPartyEntity(id: "example.org", name: "Example"),
@@ -32,7 +32,7 @@ struct OptionsTests {
         #expect(object["attestation"]?.string == "direct")
     }
 
-    @Test("the request for a login has the form of Level 3")
+    @Test("login options have the form of WebAuthn Level 3")
     func request() throws {
         let object = try json(
             PublicKeyCredentialRequestOptions(

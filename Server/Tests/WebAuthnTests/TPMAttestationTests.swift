@@ -8,7 +8,7 @@ import WebAuthnModel
 import WebAuthnTestKit
 import X509
 
-/// A TPM in software that certifies a key: each part can be spoiled before it is signed.
+/// A software TPM that certifies a key; each part can be altered before it is signed.
 private struct SoftTPM {
     let maker: SoftManufacturer
     var authenticator = SoftAuthenticator()
@@ -109,7 +109,7 @@ private struct SoftTPM {
     }
 }
 
-@Suite("Attestation of a TPM's key")
+@Suite("TPM attestation")
 struct TPMAttestationTests {
     private func refusal(
         _ reason: WebAuthnError.Reason,
@@ -128,7 +128,7 @@ struct TPMAttestationTests {
         #expect(error?.reason == reason, "\(error.map { "\($0)" } ?? "")", sourceLocation: location)
     }
 
-    @Test("a key that the chip certifies is accepted, with the chip's name in one part or in three")
+    @Test("a key certified by the TPM is accepted, with its names in one RDN or in three")
     func accepted() async throws {
         for isNameInParts in [false, true] {
             var tpm = try SoftTPM()
@@ -144,13 +144,13 @@ struct TPMAttestationTests {
         }
     }
 
-    @Test("what the statement has to prove is proven")
+    @Test("each field of the statement is verified")
     func statement() async throws {
         let invalid = WebAuthnError.Reason.invalidAttestation
         try await refusal(invalid) { $0.extraData = [UInt8](repeating: 0, count: 32) }
         try await refusal(invalid) { $0.name = [0, 11] + [UInt8](repeating: 0, count: 32) }
         try await refusal(invalid) { $0.x = [UInt8](repeating: 1, count: 32) }
-        // FIDO's P-3: a name made with another hash than the area says.
+        // FIDO's P-3: the name's hash algorithm differs from the public area's.
         try await refusal(invalid) { $0.nameAlgorithm = 0x000C }
         try await refusal(invalid, signer: P256.Signing.PrivateKey()) { _ in }
         try await refusal(.malformedAttestation) { $0.magic = 0xFF54_4348 }
@@ -158,7 +158,7 @@ struct TPMAttestationTests {
         try await refusal(.malformedAttestation) { $0.version = "1.2" }
     }
 
-    @Test("the attestation certificate is one for an attestation key, of a TPM that it names")
+    @Test("the attestation certificate must be for an attestation key and name its TPM")
     func certificate() async throws {
         let invalid = WebAuthnError.Reason.invalidAttestation
         try await refusal(invalid) { $0.usage = [1, 3, 6, 1, 5, 5, 7, 3, 1] }
@@ -166,11 +166,11 @@ struct TPMAttestationTests {
         try await refusal(invalid) { $0.hasCriticalName = false }
     }
 
-    @Test("a rule sees whether the key is bound to its chip")
+    @Test("a rule requires a key that is bound to its TPM")
     func hardwareBound() async throws {
         let rules: [any RegistrationRule] = [HardwareBoundKey()]
         _ = try await SoftTPM().register(rules: rules)
-        // Without fixedTPM, fixedParent, sensitiveDataOrigin, sign; then with restricted.
+        // Without fixedTPM, fixedParent, sensitiveDataOrigin or sign; then with restricted.
         for bit in [1, 4, 5, 18] {
             try await refusal(.refusedByRule, rules: rules) { $0.attributes &= ~(1 << UInt32(bit)) }
         }
@@ -178,7 +178,7 @@ struct TPMAttestationTests {
     }
 
     @Test(
-        "a rule sees that the chip itself asks for the user: the policy is recomputed from what the client tells"
+        "a rule requires that the TPM asks for the user; the policy is recomputed from the client's steps"
     )
     func keyPolicy() async throws {
         let rules: [any RegistrationRule] = [TPMKeyPolicy(accepted: [[.authValue]])]
@@ -186,17 +186,17 @@ struct TPMAttestationTests {
         let other = PolicyStep(command: 0x0000_016C, operands: [[0, 0, 1, 0x5D]])
         try await refusal(.refusedByRule, rules: rules, keyPolicy: nil) { _ in }
         try await refusal(.refusedByRule, rules: rules, keyPolicy: [other]) { _ in }
-        // A policy that is the key's, and not one that is accepted.
+        // The key's own policy, but not an accepted one.
         try await refusal(.refusedByRule, rules: rules, keyPolicy: [other]) {
             $0.policy = PolicyTranscript.digest(of: [other])
         }
-        // No policy at all, and one that userWithAuth goes round.
+        // No policy at all, and one that userWithAuth bypasses.
         try await refusal(.refusedByRule, rules: rules, keyPolicy: []) { $0.policy = [] }
         try await refusal(.refusedByRule, rules: rules) { $0.attributes |= 1 << 6 }
     }
 
     /// TPM 2.0 Part 3: PolicyAuthValue, PolicyCommandCode and PolicyOR, each computed by hand.
-    @Test("policies are recomputed as the chip computes them")
+    @Test("policies are recomputed as the TPM computes them")
     func digests() {
         let zeros = [UInt8](repeating: 0, count: 32)
         #expect(PolicyTranscript.digest(of: []) == zeros)

@@ -5,7 +5,7 @@ import WebAuthn
 import WebAuthnModel
 import X509
 
-/// The test vectors of WebAuthn Level 3, section "Test Vectors": each registration and each login as the document says.
+/// The test vectors of WebAuthn Level 3, section "Test Vectors": every registration and every login.
 @Suite("W3C Level 3 vectors", .vectors)
 struct W3CVectorTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -49,7 +49,7 @@ struct W3CVectorTests {
         $0.object.flatMap { try? Case($0) }
     }
 
-    /// Formats that are not verified here, and an algorithm that swift-crypto does not have.
+    /// Formats that are not verified here, and an algorithm that swift-crypto does not support.
     private static let refused: [String: WebAuthnError.Reason] = [
         "packed-ed448": .unsupportedAlgorithm,
         "android-key-es256": .unsupportedFormat,
@@ -70,7 +70,7 @@ struct W3CVectorTests {
         #expect(Self.cases.count == 15)
     }
 
-    @Test("each registration and login is accepted, or refused for its reason", arguments: cases)
+    @Test("each registration and login is accepted, or refused for the expected reason", arguments: cases)
     func verify(_ item: Case) async throws {
         let relyingParty = try relyingParty()
         let ceremony = RegistrationCeremony(
@@ -105,7 +105,7 @@ struct W3CVectorTests {
     }
 
     @Test(
-        "a login with any of its bytes changed is refused",
+        "a login with any byte changed is refused",
         arguments: cases.filter { refused[$0.id] == nil }
     )
     func changedLogin(_ item: Case) async throws {
@@ -159,9 +159,9 @@ struct W3CVectorTests {
         #expect(count > 100)
     }
 
-    /// Everything is signed in the formats that have a signature over the whole authenticator data.
+    /// For formats whose signature covers the whole authenticator data.
     @Test(
-        "an attested registration with any of its bytes changed is refused, or says the same",
+        "an attested registration with any byte changed is refused, or gives the same record",
         arguments: cases.filter {
             $0.id.hasPrefix("packed-e") && refused[$0.id] == nil || $0.id == "tpm-es256"
         }
@@ -190,8 +190,8 @@ struct W3CVectorTests {
                 refusedCount += 1
             }
         }
-        // All is signed but one byte: the number of unused bits of the certificate's signature, which
-        // swift-certificates accepts where the last bits are zero.
+        // Every byte is signed but one: the number of unused bits of the certificate's signature, which swift-certificates
+        // accepts where the last bits are zero.
         #expect(refusedCount >= item.registration.attestationObject.count - 1)
     }
 }

@@ -4,11 +4,10 @@ import WebAuthnModel
 
 @testable import WebAuthn
 
-/// Signatures that Wycheproof collected, correct ones and those that libraries took for correct, through the keys that
-/// credentials and certificates are verified with.
-@Suite("Wycheproof's signatures", .vectors)
+/// Wycheproof's valid and invalid signatures, verified by the types that verify credentials and certificates.
+@Suite("Wycheproof signatures", .vectors)
 struct WycheproofTests {
-    /// A file, and how many of its signatures there are to be.
+    /// A file, and the expected number of its signatures.
     struct File: Sendable, CustomTestStringConvertible {
         let name: String
         let algorithm: COSEAlgorithm
@@ -16,7 +15,7 @@ struct WycheproofTests {
 
         var testDescription: String { name }
 
-        /// A group's key, as a credential would have it.
+        /// A group's key, as a credential's COSE key.
         func key(_ group: JSONObject) throws -> COSEKey {
             let key = try #require(group["publicKey"]?.object)
             switch algorithm {
@@ -40,7 +39,7 @@ struct WycheproofTests {
     }
 
     @Test(
-        "correct ones are accepted and all others refused",
+        "valid signatures are accepted and all others refused",
         arguments: [
             File(name: "ecdsa_secp256r1_sha256_test", algorithm: .es256, count: 484),
             File(name: "ecdsa_secp384r1_sha384_test", algorithm: .es384, count: 504),
@@ -52,7 +51,7 @@ struct WycheproofTests {
         var outcomes = ["accepted": 0, "refused": 0, "either": 0]
         for value in try #require(try Vectors.json("wycheproof/\(file.name).json")["testGroups"]?.array) {
             let group = try #require(value.object)
-            // The key has to survive the form that authenticators send, too.
+            // The key is encoded and parsed first, as an authenticator sends it.
             let key = try #require(SignatureKey(try COSEKey(parsing: try file.key(group).encoded)))
             for value in try #require(group["tests"]?.array) {
                 let item = try #require(value.object)
@@ -70,7 +69,7 @@ struct WycheproofTests {
                     outcomes["refused", default: 0] += 1
                 default: outcomes["either", default: 0] += 1
                 }
-                // No other algorithm takes it.
+                // No other algorithm accepts it.
                 let other: COSEAlgorithm = file.algorithm == .es256 ? .es384 : .es256
                 #expect(!key.isValid(try item.hexadecimal("sig"), for: [], algorithm: other))
             }

@@ -3,8 +3,9 @@ import Foundation
 import PostgreSQLStore
 import SQLiteStore
 
-/// `store-writer sqlite PATH` or `store-writer postgresql CONNINFO`: signs several people in and out until it is
-/// killed, and prints a line for each thing that the store acknowledged, before it goes on.
+/// `store-writer sqlite PATH` or `store-writer postgresql CONNINFO`: signs several accounts in and out until it is killed.
+///
+/// It prints a line for each operation that the store acknowledged, before it starts the next one.
 @main
 struct StoreWriter {
     static func main() async throws {
@@ -22,7 +23,7 @@ struct StoreWriter {
     }
 }
 
-/// Somebody who signs in again and again.
+/// An account that signs in again and again.
 struct Writer {
     let store: any AccountStore
     let account = Account(
@@ -63,7 +64,7 @@ struct Writer {
             audit: AuditEvent(.credentialRegistered),
             now: now
         )
-        // Each acknowledged record of the audit is counted.
+        // Counts acknowledged audit records.
         var records = 2
         say("registered", account.id.bytes, credential.id.bytes, records)
         for count in 1... {
@@ -75,7 +76,7 @@ struct Writer {
             )
             _ = try await store.openCeremony(ceremony, limits: [], now: now)
             say("opened", account.id.bytes, ceremony.id.bytes, records)
-            // Every third answer is not good, and costs its ceremony all the same.
+            // Every third answer is rejected, and consumes its ceremony all the same.
             let isRefused = count % 3 == 0
             let tokens = TokenPair(
                 access: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes),
@@ -157,7 +158,7 @@ struct Writer {
         )
     }
 
-    /// What was acknowledged, in one write: a line is there as a whole or not.
+    /// Prints an acknowledged operation in a single write, so that a line is complete or missing.
     private func say(_ what: String, _ account: [UInt8], _ subject: [UInt8], _ records: Int) {
         let line =
             "\(what) \(Identifier<Never>(account).hex) \(Identifier<Never>(subject).hex) \(records)\n"

@@ -4,22 +4,22 @@ import Security
 import Testing
 import TouchstoneTesting
 
-/// A right over the real daemon, the real fprintd and the real matcher; drawn fingers touch a virtual sensor.
+/// A right with the real daemon, fprintd and matcher; synthetic fingers touch a virtual sensor.
 @Suite(
-    "A right and a finger, on real parts",
+    "Rights and fingers, with the real fprintd",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
     .timeLimit(.minutes(20))
 )
 struct FingerRightTests {
-    @Test("one touch opens secret and key, and a new finger in the set takes the right away for good")
+    @Test("one touch gives secret and key, and a newly enrolled finger invalidates the right")
     func currentSet() async throws {
         let bus = try await PrivateBus.start(sensors: [.image])
         let mine = SyntheticFinger(1)
         try await Enroller(bus).enrol(mine)
         let running = try await RunningKeychain(bus: bus)
         let reader = VirtualReader(bus)
-        // Drawn before the box is there, whose time is short.
+        // Drawn before the prompt is shown, which times out soon.
         let picture = mine.impression(20)
         try await running.use {
             let right = try await LARightStore.shared.saveRight(

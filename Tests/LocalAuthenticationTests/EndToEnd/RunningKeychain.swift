@@ -2,9 +2,9 @@ import Foundation
 import KeychainClient
 import TouchstoneTesting
 
-/// A keychain of its own that stands in for the user's.
+/// A private keychain in place of the user's.
 struct RunningKeychain {
-    /// Whether the daemon was built.
+    /// Whether the daemon is built.
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: Programs.touchstoned) }
 
     private let temporary: PrivateKeychain
@@ -24,16 +24,16 @@ struct RunningKeychain {
         try await temporary.use(body)
     }
 
-    /// The boxes shown since the set-up.
+    /// The number of prompts since set-up.
     var prompts: Int { temporary.prompts - promptsOfSetUp }
 
-    /// Has the person cancel the next box.
+    /// Makes the user cancel the next prompt.
     func cancelNext() throws { try temporary.tellPerson([.cancels]) }
 
-    /// Has the person leave the next box alone, for a finger.
+    /// Makes the user leave the next prompt to a finger.
     func waitForFinger() throws { try temporary.tellPerson([.waits]) }
 
-    /// Ends the daemon.
+    /// Stops the daemon.
     func stop() { temporary.stop(with: SIGTERM) }
 
     /// Locks the keychain, as when the session is locked.

@@ -3,9 +3,9 @@ import LocalAuthentication
 import Security
 import Testing
 
-/// Rights in a real daemon; a person at a scripted pinentry types the passcode.
+/// Rights in a real daemon; a scripted pinentry enters the passcode.
 @Suite(
-    "A saved right",
+    "Saved rights",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built"),
     .timeLimit(.minutes(20))
 )
@@ -37,7 +37,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("gives secret and key once it is authorized, asks once, and gives nothing before and after")
+    @Test("an authorized right gives secret and key after one prompt, and neither before nor after")
     func authorization() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -82,7 +82,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("is loaded by its name, with its key, its secret and what it demands")
+    @Test("a right is loaded by its name, with its key, secret and requirement")
     func loading() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -105,7 +105,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("has an empty secret when it was saved without one")
+    @Test("a right saved without a secret has an empty one")
     func withoutSecret() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -118,7 +118,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("is refused while the user refuses")
+    @Test("a right is refused while the user refuses")
     func refusal() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -131,7 +131,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("opens nothing any more once the keychain was locked, and asks for one passcode then")
+    @Test("a locked keychain closes the right, and authorizing it again needs one passcode")
     func locked() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -146,7 +146,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("cannot be authorized where its requirement cannot be met")
+    @Test("a right whose requirement cannot be met cannot be authorized")
     func withoutSensor() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -158,7 +158,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("stays usable through its key and secret when nobody else holds it")
+    @Test("a right's key stays usable after the right itself is released")
     func heldByKey() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -170,7 +170,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("is saved once under a name, and gone when it was removed")
+    @Test("a name can be saved once, and is free again after removal")
     func names() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -196,7 +196,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("leaves the app's other items alone when all rights are removed")
+    @Test("removing all rights leaves the app's other items")
     func otherItems() async throws {
         let running = try await RunningKeychain()
         try await running.use {
@@ -208,7 +208,7 @@ struct SavedRightTests {
         }
     }
 
-    @Test("tells which algorithms its key has, and refuses all others")
+    @Test("a right reports its key's algorithms, and refuses all others")
     func algorithms() async throws {
         let running = try await RunningKeychain()
         try await running.use {

@@ -8,11 +8,11 @@ import Testing
 import TouchstoneTesting
 import WebAuthnModel
 
-@Suite("Attestation of a key in the TPM")
+@Suite("Attestation of a TPM key")
 struct AttestationTests {
     private let nonce = Array(SHA256.hash(data: Array("a server's nonce".utf8)))
 
-    @Test("a certificate of the chip's maker leads to the endorsement key")
+    @Test("the manufacturer's certificate contains the endorsement key")
     func certificate() async throws {
         let world = try await KeyWorld.start(.certified(1))
         let identity = try await world.attester.attestationIdentity()
@@ -25,13 +25,13 @@ struct AttestationTests {
         #expect(try await !OpenSSL.vouches(authority, for: changed))
         let key = try KeyArea(identity.endorsementKey)
         #expect(Data(certificate).range(of: Data(key.x963)) != nil)
-        // The same chip says the same of itself again, with no command.
+        // A second call gives the same identity without a command.
         let before = await world.tpm.commandCount
         #expect(try await world.attester.attestationIdentity() == identity)
         #expect(await world.tpm.commandCount == before)
     }
 
-    @Test("a chip without certificate is known again by its endorsement key, and no two are alike")
+    @Test("a TPM without a certificate is identified by its endorsement key, and no two TPMs are alike")
     func firstUse() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
@@ -46,7 +46,7 @@ struct AttestationTests {
     }
 
     @Test(
-        "a credential for its attestation key gives the secret back",
+        "a credential for the attestation key gives its secret back",
         arguments: [SoftwareTPM.Chip.blank, .certified(1)]
     )
     func activation(chip: SoftwareTPM.Chip) async throws {
@@ -56,18 +56,18 @@ struct AttestationTests {
         for count in [1, 16, 32] {
             let secret = [UInt8](repeating: 0x5A, count: count)
             let challenge = try RelyingParty.makeCredential(secret, for: name, to: identity.endorsementKey)
-            // A daemon that was restarted in between knows nothing of before.
+            // A daemon restarted in between has no state.
             let octets = try await TPMKeyAttester(world.tpm).activate(challenge).octets
             #expect(octets == secret)
         }
     }
 
     @Test(
-        "a credential to an RSA endorsement key gives the secret back, where its certificate is the only one"
+        "a credential to an RSA endorsement key gives its secret back if only that key has a certificate"
     )
     func activationRSA() async throws {
         let world = try await KeyWorld.start(.certified(1))
-        // The platform removes the certificate of the key that would be preferred.
+        // The platform removes the certificate of the preferred key.
         try await TPM2Tools.run("nvundefine", ["-C", "p", "0x01c00016"], world.chip)
         let identity = try await world.attester.attestationIdentity()
         #expect(identity.level == .ekCertificate)
@@ -87,7 +87,7 @@ struct AttestationTests {
         #expect(try await world.attester.activate(challenge).octets == secret)
     }
 
-    @Test("a credential for another attestation key, for another chip, or changed on the way gives nothing")
+    @Test("a credential for another attestation key or TPM, or an altered one, gives nothing")
     func refusedActivation() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
@@ -142,7 +142,7 @@ struct AttestationTests {
         #expect(try await world.attester.activate(good).octets == secret)
     }
 
-    @Test("a server that knows nothing of the driver finds the key in the chip, its policy and its nonce")
+    @Test("an independent verifier finds the TPM's key, its policy and the nonce in the attestation")
     func attests() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -169,7 +169,7 @@ struct AttestationTests {
         }
     }
 
-    @Test("a server notices another nonce, another key, another policy, another statement and another chip")
+    @Test("a verifier detects another nonce, key, policy, statement or TPM")
     func forgeries() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
@@ -235,7 +235,7 @@ struct AttestationTests {
         }
     }
 
-    @Test("nothing is attested without the key's authorisation, on another chip, or with too long a nonce")
+    @Test("attestation fails without the key's authorisation, on another TPM, or with too long a nonce")
     func refusals() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
@@ -280,7 +280,7 @@ struct AttestationTests {
         #expect(after.attestationKey != before.attestationKey)
     }
 
-    @Test("an endorsement hierarchy with an authorisation of its own is not available, and says so")
+    @Test("an endorsement hierarchy with an authorisation is reported as unavailable")
     func closedHierarchy() async throws {
         let world = try await KeyWorld.start()
         try await TPM2Tools.run("changeauth", ["-c", "e", "secret"], world.chip)
@@ -291,7 +291,7 @@ struct AttestationTests {
         #expect(error?.remedy == .check)
     }
 
-    @Test("it comes back the same from CBOR, and its JSON has all of it", arguments: [true, false])
+    @Test("attestation survives CBOR coding, and its JSON is complete", arguments: [true, false])
     func coding(isHardware: Bool) async throws {
         let world = try await KeyWorld.start(.certified(1))
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -326,7 +326,7 @@ struct AttestationTests {
         #expect(policy?.map { $0["command"] as? UInt32 } == [0x16B])
     }
 
-    /// RFC 4648, section 5, by Foundation's word.
+    /// RFC 4648, section 5, encoded by Foundation.
     private func base64URL(_ octets: [UInt8]) -> String {
         Data(octets).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
             .replacing("=", with: "")

@@ -3,17 +3,17 @@ import Testing
 import TouchstoneTesting
 
 extension OpenSSL {
-    /// Whether the chain from an authority leads to a certificate in DER.
+    /// Whether a certificate in DER chains to an authority, according to `openssl verify`.
     static func vouches(_ authority: TestAuthority, for certificate: [UInt8]) async throws -> Bool {
         let directory = try TemporaryDirectory()
         let root = try directory.write(authority.root, to: "root.pem")
         let issuer = try directory.write(authority.issuer, to: "issuer.pem")
         let leaf = try directory.write(pem(certificate), to: "leaf.pem")
-        // What a chip's certificate marks as critical is for the TCG's verifiers (EK Credential Profile, 3.2).
+        // The critical extensions of an EK certificate are for the TCG's verifiers (EK Credential Profile, 3.2).
         return try await run(["verify", "-ignore_critical", "-CAfile", root, "-untrusted", issuer, leaf])
     }
 
-    /// RSAES-OAEP with SHA-256 and a label, to the key of a certificate in DER.
+    /// RSAES-OAEP with SHA-256 and a label, for the key of a certificate in DER.
     static func encrypt(_ octets: [UInt8], label: [UInt8], to certificate: [UInt8]) async throws -> [UInt8] {
         let directory = try TemporaryDirectory()
         let leaf = try directory.write(pem(certificate), to: "leaf.pem")
@@ -38,9 +38,9 @@ extension OpenSSL {
     }
 }
 
-/// Intel's command line tools, as another user of the chip.
+/// tpm2-tools, as another user of the TPM.
 enum TPM2Tools {
-    /// Runs one of them on a chip that nobody else is connected to.
+    /// Runs one of the tools on a TPM without other connections.
     static func run(_ tool: String, _ arguments: [String], _ chip: SoftwareTPM) async throws {
         let program = try await ChildProcess.start(
             "/usr/bin/tpm2_\(tool)",

@@ -4,8 +4,7 @@ import Foundation
 import KeychainModel
 import WebAuthnModel
 
-/// What a server does with an attestation, in software: written from the specification, knowing nothing of the
-/// driver.
+/// A server's verification of an attestation, written from the specification and independent of the driver.
 enum RelyingParty {
     /// Why an attestation was refused.
     enum Refusal: Error, Equatable {
@@ -20,7 +19,7 @@ enum RelyingParty {
     private static let restricted: UInt32 = 1 << 16
     private static let sign: UInt32 = 1 << 18
 
-    /// Checks all but who certified the endorsement key, and that it answers for the attestation key.
+    /// Checks all but two things: the endorsement key's certificate, and that the attestation key is on its TPM.
     static func check(_ attestation: Attestation, nonce: [UInt8]) throws {
         guard let evidence = attestation.evidence else { throw Refusal.software }
         let attestationKey = try attestationKey(evidence.identity)
@@ -43,7 +42,7 @@ enum RelyingParty {
         }
     }
 
-    /// The attestation key, which must be one that signs only what the chip made.
+    /// The attestation key, which must be restricted to sign only data made by the TPM.
     static func attestationKey(_ identity: AttestationIdentity) throws -> P256.Signing.PublicKey {
         let area = try KeyArea(identity.attestationKey)
         let demanded = fixedTPM | fixedParent | sensitiveDataOrigin | sign | restricted
@@ -51,7 +50,7 @@ enum RelyingParty {
         return try P256.Signing.PublicKey(x963Representation: area.x963)
     }
 
-    /// `authPolicy` as its transcript tells it.
+    /// The `authPolicy` that the transcript leads to.
     static func policyDigest(_ steps: [PolicyStep]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         for step in steps {
@@ -61,14 +60,14 @@ enum RelyingParty {
         return digest
     }
 
-    /// TPM2_MakeCredential in software, to an elliptic-curve endorsement key (Part 1, section 24 and annex C.6.4).
+    /// TPM2_MakeCredential in software, for an elliptic-curve endorsement key (Part 1, section 24 and annex C.6.4).
     ///
     /// - Parameters:
-    ///   - secret: what comes back.
-    ///   - name: the name of the key that must be there.
+    ///   - secret: The secret to return.
+    ///   - name: The name of the key that must be loaded.
     ///   - endorsementKey: TPMT_PUBLIC.
-    /// - Returns: the credential.
-    /// - Throws: ``Refusal`` for a key of another kind.
+    /// - Returns: The credential.
+    /// - Throws: ``Refusal`` for a key of another type.
     static func makeCredential(
         _ secret: [UInt8],
         for name: [UInt8],
@@ -92,7 +91,7 @@ enum RelyingParty {
         }
     }
 
-    /// The same to an RSA endorsement key, whose certificate this is (annex B.10.4).
+    /// The same for an RSA endorsement key with this certificate (annex B.10.4).
     static func makeCredential(
         _ secret: [UInt8],
         for name: [UInt8],
@@ -147,7 +146,7 @@ enum RelyingParty {
         return sized(Array(integrity)) + encrypted
     }
 
-    /// KDFa (Part 1, section 11.4.10.2), for no more bytes than the hash has.
+    /// KDFa (Part 1, section 11.4.10.2), for at most the hash's length.
     private static func kdfa<Hash: HashFunction>(
         _: Hash.Type,
         _ key: [UInt8],

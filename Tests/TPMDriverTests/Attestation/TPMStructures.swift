@@ -1,6 +1,6 @@
 import Crypto
 
-/// The bytes of TPM structures, read as a server reads them: big-endian, sizes first (TPM 2.0 Part 2).
+/// Parses TPM structures like a server: big-endian, with size prefixes (TPM 2.0 Part 2).
 struct TPMReader {
     private var rest: ArraySlice<UInt8>
 
@@ -74,7 +74,7 @@ struct KeyArea: Equatable {
         }
     }
 
-    /// Uncompressed X9.63.
+    /// The point in uncompressed X9.63 form.
     var x963: [UInt8] {
         guard case .ecc(_, let x, let y) = key else { return [] }
         return [4] + x + y

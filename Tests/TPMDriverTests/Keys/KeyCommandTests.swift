@@ -4,7 +4,7 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("The commands of private keys")
+@Suite("Commands of TPM private keys")
 struct KeyCommandTests {
     /// TPM_CC (Part 2, section 6.5.2).
     private enum Code {
@@ -14,7 +14,7 @@ struct KeyCommandTests {
         static let (capability, readPublicIndex, readIndex) = (0x17A, 0x169, 0x14E)
     }
 
-    /// The commands that `body` sends, as numbers.
+    /// The codes of the commands that `body` sends.
     private func commands(_ recorder: TPMRecorder, _ body: () async throws -> Void) async throws -> [Int] {
         let before = recorder.commands.count
         try await body()
@@ -22,7 +22,7 @@ struct KeyCommandTests {
     }
 
     @Test(
-        "are the fewest that the policy allows: four for a signature and for an agreement, one for a new key"
+        "commands are the fewest the policy allows: four per signature and agreement, one for a new key"
     )
     func counts() async throws {
         let chip = try await SoftwareTPM.start(.certified(1))
@@ -64,7 +64,7 @@ struct KeyCommandTests {
         #expect(attest == [Code.load, Code.createPrimary, Code.certify, Code.flush, Code.flush])
     }
 
-    @Test("leave nothing loaded behind, whether they succeed or not")
+    @Test("operations leave nothing loaded, whether they succeed or not")
     func handles() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -100,7 +100,7 @@ struct KeyCommandTests {
     }
 
     @Test(
-        "find the chip again when their connection was lost, or its power, at any of them",
+        "a connection or power lost at any command is recovered from",
         arguments: 0..<5,
         [TPMRecorder.Treatment.loseAnswer, .powerOffBefore, .powerOffAfter]
     )
@@ -114,7 +114,7 @@ struct KeyCommandTests {
         let last = recorder.commands.count + position
         recorder.treat { [weak recorder] _ in recorder?.commands.count == last ? loss : .pass }
         let digest = [UInt8](repeating: 1, count: 32)
-        // Whether the driver gets through by itself depends on whether the chip still has power.
+        // Whether this succeeds depends on whether the TPM still has power.
         _ = try? await keys.sign(digest: digest, with: key.blob, authorization: .fixed(1))
         #expect(recorder.commands.count > last)
         recorder.treat { _ in .pass }

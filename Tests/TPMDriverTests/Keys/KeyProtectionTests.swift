@@ -7,17 +7,17 @@ import WebAuthnModel
 
 @testable import TPMDriver
 
-@Suite("What the chip promises of a private key")
+@Suite("Protection of TPM private keys")
 struct KeyProtectionTests {
     /// `TPM_RC_AUTH_UNAVAILABLE`: no such way to authorise.
     private let authUnavailable: UInt32 = 0x12F
 
-    @Test("it was made in the chip and stays there, can sign and agree, and only its policy opens it")
+    @Test("a key is made in the TPM and fixed to it, can sign and agree, and needs its policy")
     func attributes() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
         let area = try KeyArea(try await world.tpm.publicArea(of: key.blob))
-        // fixedTPM, fixedParent, sensitiveDataOrigin, noDA, decrypt, sign: and nothing else (Part 2, 8.3).
+        // Exactly fixedTPM, fixedParent, sensitiveDataOrigin, noDA, decrypt, sign (Part 2, 8.3).
         let bits: [UInt32] = [1, 4, 5, 10, 17, 18]
         #expect(area.attributes == bits.reduce(0) { $0 | 1 << $1 })
         #expect(area.x963 == key.publicKey)
@@ -25,7 +25,7 @@ struct KeyProtectionTests {
         #expect(area.authPolicy == RelyingParty.policyDigest([.authValue]))
     }
 
-    @Test("its authorisation alone is not enough without the policy, in the clear or not")
+    @Test("a key's authorisation without its policy is not enough, encrypted or not")
     func policyOnly() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -35,7 +35,7 @@ struct KeyProtectionTests {
         #expect(try await world.tpm.trySigning(key.blob, .fixed(1), .policy) == nil)
     }
 
-    @Test("it cannot be taken out of the chip, whatever it is asked with", arguments: SessionKind.allCases)
+    @Test("a key cannot be duplicated out of the TPM, with any session", arguments: SessionKind.allCases)
     func duplicate(session: SessionKind) async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -44,7 +44,7 @@ struct KeyProtectionTests {
     }
 
     @Test(
-        "neither its authorisation nor what it agrees on crosses the bus, where an open session would show it"
+        "neither a key's authorisation nor an agreed secret crosses the bus in the clear"
     )
     func capture() async throws {
         let chip = try await SoftwareTPM.start()
@@ -63,7 +63,7 @@ struct KeyProtectionTests {
         #expect(!recorder.traffic.contains(secret))
         #expect(!recorder.traffic.contains(value))
         #expect(!recorder.traffic.contains(authorization.octets))
-        // The control: the same with nothing encrypted, so that the capture is seen to see.
+        // The control: without encryption the capture does contain them.
         try await tpm.agreeInTheClear(peer.publicKey, key.blob, authorization)
         #expect(recorder.traffic.contains(secret))
         #expect(!recorder.traffic.contains(value))
@@ -76,7 +76,7 @@ enum SessionKind: CaseIterable {
 }
 
 extension TPM {
-    /// What `TPM2_ReadPublic` says of a key: TPMT_PUBLIC.
+    /// The TPMT_PUBLIC that `TPM2_ReadPublic` returns for a key.
     func publicArea(of blob: [UInt8]) throws -> [UInt8] {
         try withLoadedKey(blob, .fixed(0)) { connection, key, _ throws(TPMError) in
             var area: UnsafeMutablePointer<TPM2B_PUBLIC>?
@@ -98,7 +98,7 @@ extension TPM {
         }
     }
 
-    /// Signs, and returns the chip's error.
+    /// Tries to sign, and returns the TPM's error.
     func trySigning(
         _ blob: [UInt8],
         _ authorization: borrowing SecretBytes,
@@ -131,7 +131,7 @@ extension TPM {
         }
     }
 
-    /// Asks for the key without any protection (`TPM2_Duplicate` to nobody), and returns the chip's error.
+    /// Tries `TPM2_Duplicate` without a new parent or protection, and returns the TPM's error.
     func tryDuplicating(
         _ blob: [UInt8],
         _ authorization: borrowing SecretBytes,
@@ -139,7 +139,7 @@ extension TPM {
     ) throws -> UInt32? {
         try attempt(blob, authorization, kind) { connection, key, session throws(TPMError) in
             if kind == .policy {
-                // What the role of a duplicator needs (Part 1, 19.7.8).
+                // The policy that the DUP role needs (Part 1, 19.7.8).
                 try connection.send {
                     Esys_PolicyCommandCode(
                         $0.pointer,
@@ -173,7 +173,7 @@ extension TPM {
         }
     }
 
-    /// Agrees on a key with a policy session that encrypts nothing.
+    /// Agrees on a secret with a policy session that does not encrypt.
     func agreeInTheClear(
         _ publicKey: [UInt8],
         _ blob: [UInt8],

@@ -6,7 +6,7 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-/// A chip and the keys in it.
+/// A TPM and its keys.
 struct KeyWorld {
     let chip: SoftwareTPM
     let tpm: TPM
@@ -19,7 +19,7 @@ struct KeyWorld {
         return KeyWorld(chip: chip, tpm: tpm, keys: TPMPrivateKeys(tpm), attester: TPMKeyAttester(tpm))
     }
 
-    /// Makes a key sign, and checks the signature.
+    /// Signs with a key, and verifies the signature.
     func expectToSign(_ key: HardwareKey, _ authorization: borrowing SecretBytes) async throws {
         let digest = SHA256.hash(data: [1, 2, 3])
         let octets = try await keys.sign(digest: Array(digest), with: key.blob, authorization: authorization)
@@ -29,9 +29,9 @@ struct KeyWorld {
     }
 }
 
-/// The program `openssl`, as somebody else's word.
+/// The program `openssl`, as an independent implementation.
 enum OpenSSL {
-    /// Whether a signature over a message is good.
+    /// Whether `openssl` verifies a signature over a message.
     static func verifies(
         _ signature: P256.Signing.ECDSASignature,
         _ message: [UInt8],
@@ -46,7 +46,7 @@ enum OpenSSL {
         return try await run(["dgst", "-\(digest)", "-verify", key, "-signature", signed, content])
     }
 
-    /// Whether it ended well.
+    /// Whether `openssl` exited with status 0.
     static func run(_ arguments: [String]) async throws -> Bool {
         try await ChildProcess.start("/usr/bin/openssl", arguments).waitUntilEnd() == 0
     }

@@ -7,11 +7,11 @@ import TouchstoneTesting
 
 @testable import TPMDriver
 
-@Suite("A private key in the TPM")
+@Suite("Private keys in the TPM")
 struct PrivateKeyTests {
     private let message = Array("a message".utf8)
 
-    @Test("signs digests of SHA-1, SHA-256, SHA-384 and SHA-512, as swift-crypto and OpenSSL see it")
+    @Test("signatures over SHA-1, SHA-256, SHA-384 and SHA-512 digests verify with swift-crypto and OpenSSL")
     func signs() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -36,13 +36,13 @@ struct PrivateKeyTests {
         try await check(SHA512.self, "sha512")
     }
 
-    @Test("has numbers of 32 bytes, also where a chip leaves leading zeros out", arguments: [0, 1, 31, 32])
+    @Test("numbers have 32 bytes, also where a TPM omits leading zeros", arguments: [0, 1, 31, 32])
     func pads(count: Int) {
         let number = [UInt8](repeating: 9, count: count)
         #expect(P256Octets.padded(number) == [UInt8](repeating: 0, count: 32 - count) + number)
     }
 
-    @Test("agrees with a key of software on the same secret")
+    @Test("a key agrees with a software key on the same secret")
     func agrees() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -61,7 +61,7 @@ struct PrivateKeyTests {
         }
     }
 
-    @Test("is another each time, and its blob is small")
+    @Test("each key is new, and its blob is small")
     func isNew() async throws {
         let world = try await KeyWorld.start()
         let first = try await world.keys.makeKey(authorization: .fixed(1))
@@ -72,7 +72,7 @@ struct PrivateKeyTests {
         #expect(world.keys.isHardware)
     }
 
-    @Test("is still there after a restart, and after a power cut while the driver is connected")
+    @Test("a key survives a restart, and a power cut while the driver is connected")
     func survives() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -83,7 +83,7 @@ struct PrivateKeyTests {
         try await world.expectToSign(key, .fixed(1))
     }
 
-    @Test("is refused to a digest of another size and to what is no point, before the chip is asked")
+    @Test("a digest of the wrong size and an invalid point are refused before any command")
     func parameters() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -107,7 +107,7 @@ struct PrivateKeyTests {
         #expect(await world.tpm.commandCount == before)
     }
 
-    @Test("is refused to a point off the curve")
+    @Test("a point off the curve is refused")
     func offCurve() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -124,7 +124,7 @@ struct PrivateKeyTests {
     }
 
     @Test(
-        "is refused to another authorisation, as often as it is tried, and the chip's own limit is not touched"
+        "a wrong authorisation is refused each time, and the TPM's lockout counter stays untouched"
     )
     func wrongAuthorization() async throws {
         let world = try await KeyWorld.start()
@@ -147,7 +147,7 @@ struct PrivateKeyTests {
         try await world.expectToSign(key, .fixed(1))
     }
 
-    @Test("is refused by another chip, and by its own after it was cleared, under a name of its own")
+    @Test("another TPM, and the same one after a clear, refuse the key with an error of its own")
     func otherHardware() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
@@ -169,7 +169,7 @@ struct PrivateKeyTests {
         await expectOtherHardware(world.keys)
     }
 
-    @Test("is refused when any byte of its blob was changed, and when the blob is another's or none")
+    @Test("a blob with any byte changed, another key's blob and an invalid blob are refused")
     func tamperedBlob() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))

@@ -4,7 +4,7 @@ import Testing
 @testable import TPMDriver
 
 extension TPM {
-    /// What an owner of the chip can do: the same index again, with another PIN.
+    /// An attack by the TPM's owner: recreates the index with another PIN.
     func forgeIndex(of blob: [UInt8], pin: borrowing SecretBytes) throws {
         let index = NVIndex.pin(try #require(try TPMBlob(blob, .keybag).index))
         let value = AuthorizationValue.derive("pin", from: pin)
@@ -15,7 +15,7 @@ extension TPM {
         }
     }
 
-    /// The counter of an epoch, made anew at its old place and counted once.
+    /// Recreates an epoch's counter at its old index, incremented once.
     func remakeCounter(of blob: [UInt8]) throws {
         let index = NVIndex.counter(try #require(try TPMBlob(blob, .epoch).index))
         try withConnection { connection throws(TPMError) in
@@ -26,7 +26,7 @@ extension TPM {
         }
     }
 
-    /// Tries to set count and limit again.
+    /// Tries to rewrite count and limit.
     func rewriteIndex(of blob: [UInt8]) throws {
         let index = NVIndex.pin(try #require(try TPMBlob(blob, .keybag).index))
         try withConnection { connection throws(TPMError) in
@@ -35,7 +35,7 @@ extension TPM {
         }
     }
 
-    /// An epoch's secret, opened with a session that does not encrypt the answer.
+    /// Opens an epoch's secret with a session that does not encrypt the response.
     func openUnencrypted(_ octets: [UInt8]) throws -> [UInt8] {
         let blob = try TPMBlob(octets, .epoch)
         let index = NVIndex.counter(try #require(blob.index))

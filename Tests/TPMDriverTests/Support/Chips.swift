@@ -5,21 +5,21 @@ import Testing
 import TouchstoneTesting
 
 extension SecretBytes {
-    /// 32 bytes that are all the same.
+    /// 32 equal bytes.
     static func fixed(_ octet: UInt8) -> SecretBytes {
         SecretBytes(copying: [UInt8](repeating: octet, count: 32))
     }
 
-    /// The bytes, to be looked for or compared where `#expect` needs a copy.
+    /// A copy of the bytes, to search for or to compare in `#expect`.
     var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
 }
 
 extension TPM {
-    /// The chip behind a simulator's socket.
+    /// Connects to a simulator's socket.
     init(_ chip: SoftwareTPM) { self.init(configuration: chip.tcti) }
 }
 
-/// The error that `body` throws; fails the test when it throws none.
+/// The error that `body` throws; records an issue if there is none.
 func failure(
     at location: SourceLocation = #_sourceLocation,
     of body: () async throws -> Void
@@ -29,7 +29,7 @@ func failure(
 }
 
 extension TPMKeySealer {
-    /// Tries an authorisation, and forgets what comes back.
+    /// Tries an authorisation, and discards the secret.
     func open(_ blob: [UInt8], _ octet: UInt8) async throws {
         _ = try await unseal(blob, authorization: .fixed(octet))
     }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Looks through the memory of this process.
+/// Searches the memory of this process.
 enum ProcessMemory {
-    /// How often bytes stand in memory that can be written, besides where this function holds them.
+    /// The number of copies in writable memory, besides the one that this function holds.
     static func count(ofInverted inverted: [UInt8]) -> Int {
         let byteCount = 1 << 20
-        // Both are left out of the search: what is looked for, and where memory is read into.
+        // Excluded from the search: the pattern itself, and the buffer that memory is read into.
         guard
             let place = mmap(
                 nil,
@@ -33,7 +33,7 @@ enum ProcessMemory {
                 let next = position + UInt(wanted)
                 let count = overlaps ? 0 : pread(memory, place, wanted, Int(bitPattern: position))
                 if overlaps {
-                    // Page by page around ourselves.
+                    // Page by page around the excluded ones.
                     for page in stride(from: position, to: next, by: 4096) where !own.contains(page) {
                         let count = pread(memory, place, 4096, Int(bitPattern: page))
                         found += matches(place, count, needle, inverted.count)

@@ -7,9 +7,9 @@ import WebAuthnModel
 
 @testable import TouchstoneLogin
 
-/// The server's program, which the package in `Server/` builds.
+/// The server program, which the package in `Server/` builds.
 enum ServerProgram {
-    /// `Scripts/test-server` names it; else where a build of that package leaves it.
+    /// Named by `Scripts/test-server`; otherwise in that package's build directory.
     static let path: String = {
         if let path = ProcessInfo.processInfo.environment["TOUCHSTONE_SERVER"] { return path }
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -19,7 +19,7 @@ enum ServerProgram {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Says why a test that needs the server's program is not run.
+    /// Skips the test if the server program is missing.
     static var server: Self {
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: ServerProgram.path),
@@ -28,7 +28,7 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-/// A server that apps reach through a relay, and a keychain with a reader.
+/// A server that apps reach through a relay, and a keychain with a fingerprint reader.
 struct LoginWorld {
     let relay: Relay
     let server: SignInServer
@@ -47,7 +47,7 @@ struct LoginWorld {
         keychain = try await TemporaryKeychain(reader: .matchOnChip, chip: chip)
     }
 
-    /// The app; each call is another start of it.
+    /// A client of the app; each call is like another start of it.
     func login(_ rule: AccessRule = .biometry, timeout: Duration = .seconds(60)) -> LoginClient {
         LoginClient(server: relay.url, rule: rule, timeout: timeout)
     }
@@ -64,7 +64,7 @@ struct LoginWorld {
         return (session, try await offer.accept(label: "Laptop", "Sign in by finger from now on"))
     }
 
-    /// What the keychain keeps for the app: the names of all values.
+    /// The names of all values that the keychain stores for the app.
     func kept(_ login: LoginClient) async throws -> Set<String> {
         var names: Set<String> = []
         for store in [
@@ -76,7 +76,7 @@ struct LoginWorld {
         return names
     }
 
-    /// A request of somebody who has an access token.
+    /// A request with an access token.
     func call(
         _ method: String,
         _ path: String,
@@ -93,7 +93,7 @@ struct LoginWorld {
     }
 }
 
-/// The error of a call; nil where it threw none.
+/// The error of a call; nil if it succeeds.
 func failure<R>(_ body: () async throws(TouchstoneError) -> R) async -> TouchstoneError? {
     do throws(TouchstoneError) {
         _ = try await body()

@@ -5,31 +5,31 @@ import LoopbackHTTP
 import SecretMemory
 import TouchstoneTesting
 
-/// A peer on a real socket: it hands each request on to a server behind it, and does to it what a test says.
+/// A TCP relay that forwards requests to a server, and alters them as a test says.
 final class Relay: Sendable {
-    /// What happens to a request.
+    /// What the relay does with a request.
     enum Deed: Sendable {
-        /// The server answers.
+        /// Forwards request and response.
         case pass
-        /// The connection ends before the server sees the request.
+        /// Closes the connection without forwarding the request.
         case cut
-        /// The server does what was asked, and its answer is lost.
+        /// Forwards the request, and drops the response.
         case loseAnswer
-        /// Nothing comes, and the server sees nothing.
+        /// Neither forwards nor responds.
         case hang
-        /// The server does what was asked, and nothing comes.
+        /// Forwards the request, and does not respond.
         case hangAfter
-        /// A byte every tenth of a second, without end.
+        /// Sends a byte every 100 ms, without end.
         case drip
-        /// This comes in the place of an answer, and the server sees nothing.
+        /// Sends this response without forwarding the request.
         case answer(Int, [String: String] = ["Content-Type": "application/json"], String)
-        /// These bytes come, and the server sees nothing.
+        /// Sends these bytes without forwarding the request.
         case bytes([UInt8])
-        /// The server's answer comes with another content.
+        /// Forwards the request, and changes the response's content.
         case change(@Sendable (String) -> String)
     }
 
-    /// A request, and what the server answered to it.
+    /// A request, and the server's response.
     struct Exchange: Sendable {
         let method: String
         let path: String
@@ -73,13 +73,13 @@ final class Relay: Sendable {
         shutdown(descriptor, CInt(SHUT_RDWR))
     }
 
-    /// Names the server behind it.
+    /// Sets the server to forward to.
     func stand(before server: LoopbackHTTP) { state.withLock { $0.server = server } }
 
-    /// Says what happens to requests from now on.
+    /// Sets what happens to requests from now on.
     func script(_ script: @escaping @Sendable (Exchange) -> Deed) { state.withLock { $0.script = script } }
 
-    /// Says what happens to requests of one method and path; all others pass.
+    /// Sets what happens to requests of one method and path; all others pass.
     func script(_ method: String, _ path: String, _ deed: Deed) {
         script { $0.method == method && $0.path == path ? deed : .pass }
     }
@@ -87,7 +87,7 @@ final class Relay: Sendable {
     /// Lets all requests pass.
     func passAll() { script { _ in .pass } }
 
-    /// The requests that came, in order; an answer is there once the server has given it.
+    /// The requests received, in order; `answer` is set once the server has responded.
     var exchanges: [Exchange] { state.withLock(\.exchanges) }
 
     // MARK: Connections
@@ -96,7 +96,7 @@ final class Relay: Sendable {
         while true {
             let connection = clinux_accept(descriptor)
             if connection < 0, errno == EINTR || errno == ECONNABORTED { continue }
-            // Without a descriptor to be had it is tried again; after the end nothing is.
+            // Without a free descriptor accept(2) is retried, unless the relay is stopped.
             if connection < 0, !state.withLock(\.isOver) {
                 usleep(1000)
                 continue
@@ -104,7 +104,7 @@ final class Relay: Sendable {
             guard connection >= 0 else { break }
             Thread.detachNewThread {
                 answer(connection, state)
-                // What was written arrives before the end.
+                // Half-closes, so that what was written arrives.
                 shutdown(connection, CInt(SHUT_WR))
                 close(connection)
             }
@@ -169,7 +169,7 @@ final class Relay: Sendable {
         _ = write(Array((head + "\r\n").utf8) + body, connection)
     }
 
-    /// Until the other side hangs up.
+    /// Waits until the client hangs up.
     private static func waitForEnd(_ connection: CInt, _ state: Guarded<State>) {
         while !state.withLock(\.isOver) {
             var waited = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
@@ -188,7 +188,7 @@ final class Relay: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
             bytes += part[..<count]
-            // A client that wants TLS is told as web servers tell it.
+            // A TLS handshake is answered with 400, as web servers do.
             if bytes.first == 0x16 {
                 send(400, [:], [], connection)
                 return nil
@@ -196,7 +196,7 @@ final class Relay: Sendable {
         }
     }
 
-    /// A request that is there as a whole; nil for a part of one.
+    /// Parses a complete request; nil if it is incomplete.
     private static func parse(_ bytes: [UInt8]) -> Exchange? {
         guard let end = Data(bytes).range(of: Data("\r\n\r\n".utf8)) else { return nil }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")

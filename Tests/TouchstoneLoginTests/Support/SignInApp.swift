@@ -3,12 +3,12 @@ import KeychainClient
 import KeychainModel
 import TouchstoneTesting
 
-/// `Examples/SignIn` as a process, with a keychain of its own and a server behind a relay.
+/// `Examples/SignIn` in its own process, with a private keychain and a server behind a relay.
 struct SignInApp {
     let relay: Relay
     let keychain: PrivateKeychain
 
-    /// Starts the program; its output goes to the file.
+    /// Starts the program, with its output redirected to the file.
     func start(
         _ password: String = SignInServer.password,
         more: [String: String] = [:]
@@ -16,7 +16,7 @@ struct SignInApp {
         let log = keychain.home.appending("app.\(UUID().uuidString)")
         let text = try keychain.home.write(password + "\n", to: "input")
         let terminal = keychain.prompt().origin.terminal ?? ""
-        // Prompts come up at the terminal of the descriptors.
+        // Prompts appear on the terminal of its descriptors.
         let process = try await ChildProcess.start(
             "/bin/sh",
             [

@@ -1,10 +1,10 @@
-"""Holds a device's registration and login against py_webauthn and python-fido2.
+"""Verifies a device's registration and login with py_webauthn or python-fido2.
 
     verify.py py_webauthn|fido2 CASE.json
 
-Exit status 0 and one line when both are accepted; else 1, and why. CASE.json has the responses in the JSON forms of WebAuthn
-Level 3, the challenges in base64url, the RP ID, the origin, the format that is expected, and the root of a chip's
-attestation key in PEM.
+Exits with 0 and one line of output if both are accepted, otherwise with 1 and the reason. CASE.json has the responses in the
+JSON forms of WebAuthn Level 3, the challenges in base64url, the RP ID, the origin, the expected format, and the root of a
+TPM's attestation key in PEM.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def py_webauthn(case):
     from webauthn.helpers.structs import AttestationFormat
     from webauthn.helpers.tpm import structs
 
-    # The list of makers has none of simulators; the name is not what is tried here.
+    # The list of manufacturers has no simulators; the name is not what is tested here.
     structs.TPM_MANUFACTURERS[case["manufacturer"]] = structs.TPMManufacturerInfo(name="swtpm", id="swtpm")
     made = verify_registration_response(
         credential=case["registration"],
@@ -87,7 +87,7 @@ def main():
         case = json.load(file)
     try:
         {"py_webauthn": py_webauthn, "fido2": fido2}[sys.argv[1]](case)
-    except Exception as error:  # whatever a verifier refuses with
+    except Exception as error:  # whatever a verifier throws
         print(f"refused: {type(error).__name__}: {error}")
         sys.exit(1)
     print("accepted")

@@ -4,13 +4,13 @@
     import Testing
     import TouchstoneTesting
 
-    /// A machine with a keychain of its own, a real daemon on real files, that has a fault.
+    /// A machine with a fault, and its own keychain: a real daemon on real files.
     struct FaultyMachine {
         private let fault: MachineFault
 
         init(_ fault: MachineFault) { self.fault = fault }
 
-        /// Runs `preparation` before the fault is there, and `body` while it is.
+        /// Runs `preparation` before the fault begins, and `body` during it.
         func run<R: Sendable>(
             _ preparation: @Sendable () -> Void,
             _ body: @escaping @Sendable () async throws -> R
@@ -34,7 +34,7 @@
             }
         }
 
-        /// A keychain without a sensor.
+        /// A keychain without a fingerprint reader.
         private static func keychain(_ preparation: @Sendable () -> Void) async throws -> PrivateKeychain {
             let keychain = try await PrivateKeychain.ready()
             keychain.use { preparation() }
@@ -67,7 +67,7 @@
             try keychain.client.setUp(keychain.prompt())
             keychain.use {
                 preparation()
-                // What is deleted leaves the log at the end, and all else goes to the file.
+                // A deletion empties the write-ahead log, so that everything else is in the database file.
                 let shelf = Shelf()
                 #expect(shelf.add("gone") == errSecSuccess && shelf.delete() == errSecSuccess)
             }
@@ -113,7 +113,7 @@
             }
         }
 
-        /// Runs the daemon with mounts of its own, which are gone when it ends.
+        /// The command that runs the daemon in its own mount namespace.
         private static func mounting(_ command: String, _ path: String) -> [String] {
             let commands = "\(command) '\(path)'; exec \"$@\""
             return [
@@ -121,7 +121,7 @@
             ]
         }
 
-        /// Writes a file until there is no room.
+        /// Fills the file system with a file.
         private static func fill(_ path: String) throws {
             guard FileManager.default.createFile(atPath: path, contents: nil) else {
                 throw TestKitError.unexpected("\(path) cannot be made")
@@ -132,7 +132,7 @@
             }
         }
 
-        /// Throws where only root, or a program that is not there, could bring the fault about.
+        /// Throws if bringing the fault about needs root, or a program that is not installed.
         private static func demand(_ program: String) throws {
             guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: program) else {
                 throw UnbreakableMachine(reason: "needs root and \(program)")

@@ -1,54 +1,54 @@
 import Testing
 
-/// What can be wrong with a machine, or missing on it: nothing of it comes about by Apple's API.
+/// Faults of a machine that cannot be brought about through Apple's API.
 enum MachineFault: String, Sendable {
     // MARK: The keychain
 
-    /// Nothing answers where the keychain should be.
+    /// Nothing listens on the keychain's socket.
     case noService
-    /// The keychain's service ends while its person is asked.
+    /// The keychain's daemon exits while it shows a prompt.
     case serviceEnds
-    /// There is no passcode.
+    /// No passcode is set.
     case noPasscode
-    /// A result holds more secrets than there is locked memory for.
+    /// A result has more secrets than locked memory can hold.
     case scarceMemory
-    /// Data are longer than the keychain takes.
+    /// The data are longer than the keychain's limit.
     case limitedData
 
     // MARK: The disk
 
     /// The disk is full.
     case fullDisk
-    /// The file of the items cannot be written.
+    /// The file of items is read-only.
     case readOnlyFile
-    /// The disk fails at each write.
+    /// Every write to the disk fails.
     case failingDisk
-    /// An item on the disk is not what was written.
+    /// An item on the disk was altered.
     case damagedItem
 
     // MARK: The sensor
 
-    /// There is no sensor.
+    /// There is no fingerprint reader.
     case noSensor
-    /// There is a sensor, and no finger is enrolled.
+    /// There is a reader, but no finger is enrolled.
     case noFinger
-    /// There is a sensor with an enrolled finger, and the person presses the fallback button.
+    /// There is a reader with an enrolled finger, and the user presses the fallback button.
     case fallback
-    /// A stranger touches the sensor until it is locked out.
+    /// A wrong finger touches the reader until biometry is locked out.
     case stranger
-    /// The sensor cannot read what touches it.
+    /// The reader cannot read the finger.
     case unreadableFinger
-    /// The sensor is pulled out while it waits for a finger.
+    /// The reader is unplugged while it waits for a finger.
     case unpluggedSensor
 }
 
-/// Nobody can bring a fault about here.
+/// The fault cannot be brought about here.
 struct UnbreakableMachine: Error {
     let reason: String
 }
 
 extension TestKeychain {
-    /// Runs `body`, and cancels the test when it needs a fault that nobody can bring about.
+    /// Runs `body`, and cancels the test if it needs a fault that cannot be brought about here.
     static func unlessUnbreakable(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -61,9 +61,9 @@ extension TestKeychain {
         }
     }
 
-    /// Runs `body` on a machine with a fault; `preparation` runs before the fault is there.
+    /// Runs `body` on a machine with a fault; `preparation` runs before the fault begins.
     ///
-    /// - Throws: ``UnbreakableMachine`` where nobody can bring the fault about.
+    /// - Throws: ``UnbreakableMachine`` if the fault cannot be brought about here.
     static func with<R: Sendable>(
         _ fault: MachineFault,
         after preparation: @escaping @Sendable () -> Void = {},

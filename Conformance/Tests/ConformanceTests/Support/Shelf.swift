@@ -1,9 +1,9 @@
 import Foundation
 import Security
 
-/// A place of a test's own in the keychain: a service that no other test uses; emptied at the end.
+/// Passwords of a single test, under a unique service; deleted at the end.
 final class Shelf: Sendable {
-    /// The service of generic passwords, the server of internet passwords.
+    /// The service of generic passwords and the server of internet passwords.
     let name = "conformance-" + UUID().uuidString
 
     deinit {
@@ -12,7 +12,7 @@ final class Shelf: Sendable {
         }
     }
 
-    /// A query for what is on this shelf; `more` replaces what is there.
+    /// A query for these passwords; entries of `more` override the defaults.
     func query(_ itemClass: CFString = kSecClassGenericPassword, _ more: [CFString: Any] = [:])
         -> CFDictionary
     {
@@ -45,7 +45,7 @@ final class Shelf: Sendable {
         )
     }
 
-    /// What `SecItemCopyMatching` answers.
+    /// Calls `SecItemCopyMatching`.
     func copy(_ more: [CFString: Any], _ itemClass: CFString = kSecClassGenericPassword) -> (
         status: OSStatus, result: CFTypeRef?
     ) {
@@ -66,13 +66,13 @@ final class Shelf: Sendable {
             as? [String: Any]
     }
 
-    /// How many generic passwords match.
+    /// The number of matching generic passwords.
     func count(_ more: [CFString: Any] = [:]) -> Int {
         let all: [CFString: Any] = [kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true]
         return (copy(all.merging(more) { $1 }).result as? [Any])?.count ?? 0
     }
 
-    /// Changes generic passwords.
+    /// Updates generic passwords.
     func update(_ more: [CFString: Any], to changes: [CFString: Any]) -> OSStatus {
         SecItemUpdate(query(kSecClassGenericPassword, more), changes as CFDictionary)
     }
@@ -83,7 +83,7 @@ final class Shelf: Sendable {
     }
 }
 
-/// An access control for items that are readable when unlocked.
+/// An access control for items readable while the device is unlocked.
 func rules(_ flags: SecAccessControlCreateFlags) -> SecAccessControl? {
     SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, flags, nil)
 }

@@ -6,18 +6,18 @@ import Testing
     import TouchstoneTesting
 #endif
 
-/// The keychain that these tests use, and the person who owns it.
+/// The keychain that the tests use, and its user.
 ///
-/// On Linux it is a daemon of its own in a private directory, whose owner is a script; or the one that the user has, with
-/// `CONFORMANCE_KEYCHAIN`, the directory in which such an owner reads `deeds` and writes `notes`. On Apple's systems it is
-/// the system's, and `CONFORMANCE_PERSON=1` says that somebody sits at the machine who does what the tests'
-/// names say; `CONFORMANCE_GROUP` names a second keychain access group of the app that hosts the tests.
+/// On Linux it is a private daemon in a temporary directory, with a scripted user; or, with `CONFORMANCE_KEYCHAIN`, the user's
+/// own daemon: the variable names the directory in which a scripted user reads `deeds` and writes `notes`. On Apple's systems it
+/// is the system's keychain; `CONFORMANCE_PERSON=1` states that someone is at the machine and does what the tests' names say, and
+/// `CONFORMANCE_GROUP` names a second keychain access group of the app that hosts the tests.
 enum TestKeychain {
     #if os(Linux)
         static let group: String? = "org.example.conformance"
         static let hasPerson = true
 
-        /// Where the person of a keychain that is there already is met; nil for one of the tests' own.
+        /// The directory for the scripted user of an existing keychain; nil for a private one.
         static let person = ProcessInfo.processInfo.environment["CONFORMANCE_KEYCHAIN"]
 
         private static let running = Task { () async throws -> PrivateKeychain in
@@ -26,23 +26,23 @@ enum TestKeychain {
             _ = try keychain.home.write("[\(group ?? "")]\n\(program)\n", to: "access-groups.conf")
             try await keychain.start()
             try keychain.client.setUp(keychain.prompt())
-            // Where Apple's names look for the keychain, and where they say that prompts can go.
+            // The variables by which Apple's API finds the keychain and the place for prompts.
             setenv("TOUCHSTONE_HOME", keychain.home.path, 1)
             setenv("DISPLAY", ":0", 1)
             return keychain
         }
 
-        /// Waits until the keychain can be used.
+        /// Waits until the keychain is ready.
         static func prepare() async throws { if person == nil { _ = try await running.value } }
 
-        /// Tells the person to press cancel at the next prompts, or to consent to them.
+        /// Makes the user cancel the next prompts, or consent to them.
         static func tellPerson(cancel count: Int) async throws {
             let deeds = Array(repeating: ScriptedPinentry.Deed.cancels, count: count)
             guard let person else { return try await running.value.tellPerson(deeds) }
             try ScriptedPinentry.tell(deeds, home: person)
         }
 
-        /// How many prompts were shown so far; nil where nobody counts.
+        /// The number of prompts so far; nil where they are not counted.
         static func prompts() async throws -> Int? {
             guard let person else { return try await running.value.prompts }
             return try String(contentsOfFile: person + "/notes", encoding: .utf8).split(separator: "\n").count
@@ -64,7 +64,7 @@ enum TestKeychain {
     }
 }
 
-/// Tests with this trait start once the keychain can be used.
+/// Waits until the keychain is ready before the test starts.
 struct KeychainTrait: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
@@ -79,11 +79,11 @@ struct KeychainTrait: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == KeychainTrait {
-    /// Uses the keychain.
+    /// Needs the keychain.
     static var keychain: Self { Self() }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Needs a finger or a passcode.
+    /// Needs a user with a finger or a passcode.
     static var person: Self { .enabled(if: TestKeychain.hasPerson, "nobody is at the machine") }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Another program that keeps SQLite's only right to write: Python's driver, in the middle of a transaction.
+/// Another process that holds SQLite's write lock: Python's driver, in an open transaction.
 struct Holder {
     private let process = Process()
     private let input = Pipe()

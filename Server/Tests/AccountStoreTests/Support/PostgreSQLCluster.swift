@@ -3,13 +3,13 @@ import Foundation
 import PostgreSQLStore
 import Synchronization
 
-/// A PostgreSQL server of its own, on a socket in a temporary directory; it ends with the test's process at the latest.
+/// A PostgreSQL server for the tests, on a socket in a temporary directory; it ends with the test process at the latest.
 ///
-/// It refuses to run as root, and gets the account `postgres` then, which its package makes.
+/// PostgreSQL refuses to run as root; under root it runs as `postgres`, the account that its package creates.
 final class PostgreSQLCluster: Sendable {
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// One for all tests that do not break it.
+    /// Shared by all tests that do not break it.
     static let shared = Task { try PostgreSQLCluster() }
 
     let directory: URL
@@ -17,7 +17,7 @@ final class PostgreSQLCluster: Sendable {
     private let running = Mutex<(Process, Pipe)?>(nil)
 
     init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
-        // `Scripts/run-tests` removes what is in it; short, because a socket's path is.
+        // `Scripts/run-tests` deletes the directory; the name is short because a socket's path is limited.
         directory = FileManager.default.temporaryDirectory
             .appending(path: "ts-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -34,7 +34,7 @@ final class PostgreSQLCluster: Sendable {
         try startAgain()
     }
 
-    /// Starts the server, which is not running.
+    /// Starts the server, which must not be running.
     func startAgain() throws {
         let server =
             Self.unprivileged + [
@@ -44,7 +44,7 @@ final class PostgreSQLCluster: Sendable {
         let process = Process()
         let lifeline = Pipe()
         process.executableURL = URL(filePath: "/bin/sh")
-        // When this process is gone, however it went, so is the server.
+        // The shell kills the server when its standard input closes, however this process ended.
         process.arguments =
             [
                 "-c", #"umask 077; "$@" </dev/null >>"$0" 2>&1 & cat >/dev/null; kill -QUIT $!; wait $!"#,
@@ -57,13 +57,13 @@ final class PostgreSQLCluster: Sendable {
         try waitUntilReady(process)
     }
 
-    /// Ends the server with a signal, and waits until it is gone with all that it started.
+    /// Sends the server a signal, and waits until it and its child processes have exited.
     func endServer(_ signal: CInt) throws {
         let processes = try allProcesses()
         kill(processes[0], signal)
         for process in processes { while !Self.isOver(process) { poll(nil, 0, 10) } }
         stopShell()
-        // After SIGKILL it is still there.
+        // SIGKILL leaves it behind.
         try? FileManager.default.removeItem(at: directory.appending(path: "data/postmaster.pid"))
     }
 
@@ -97,7 +97,7 @@ final class PostgreSQLCluster: Sendable {
         return text
     }
 
-    /// The server's process, as it wrote it down itself.
+    /// The server's process ID, from `postmaster.pid`.
     func serverProcess() throws -> pid_t {
         let text = try String(contentsOf: directory.appending(path: "data/postmaster.pid"), encoding: .utf8)
         guard let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }) else {
@@ -106,7 +106,7 @@ final class PostgreSQLCluster: Sendable {
         return pid
     }
 
-    /// The server's process and all that it started.
+    /// The server's process and its children.
     func allProcesses() throws -> [pid_t] {
         let server = try serverProcess()
         let children = try? String(
@@ -152,7 +152,7 @@ final class PostgreSQLCluster: Sendable {
         return database
     }
 
-    /// Whether a process is gone, or only waits for its parent to look.
+    /// Whether a process has exited or is a zombie.
     private static func isOver(_ process: pid_t) -> Bool {
         guard let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
             return true

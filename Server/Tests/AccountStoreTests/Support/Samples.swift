@@ -1,9 +1,9 @@
 import AccountStore
 
-/// The time of all samples.
+/// The current time of all samples.
 let start = Timestamp(seconds: 1_800_000_000)
 
-/// Records as a server makes them.
+/// Records like those a server creates.
 enum Sample {
     static func account(_ username: String = "ada", password: String? = "$scrypt$1") -> Account {
         Account(
@@ -120,7 +120,7 @@ enum Sample {
     }
 }
 
-/// Somebody who has an account, and signs in.
+/// An account with a credential.
 struct Person: Sendable {
     let store: any AccountStore
     let account: Account
@@ -156,7 +156,7 @@ struct Person: Sendable {
         )
     }
 
-    /// What a login has come to.
+    /// The completion of a login.
     func login(
         signCount: UInt32 = 0,
         tokens: TokenPair = Sample.tokens(),
@@ -193,7 +193,7 @@ struct Person: Sendable {
         )
     }
 
-    /// The names of what the audit has of the account, and that its chain is whole.
+    /// The event names of the account's audit records; throws if the chain is not valid.
     func audit() async throws -> [String] {
         let records = try await store.auditPage(of: account.id, after: 0, count: 10_000)
         if let fault = AuditChain.fault(in: records) { throw BrokenChain(fault: fault) }

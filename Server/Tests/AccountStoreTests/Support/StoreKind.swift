@@ -2,12 +2,12 @@ import AccountStore
 import Foundation
 import SQLiteStore
 
-/// The databases that the same tests run on.
+/// The databases that every test runs on.
 enum StoreKind: String, CaseIterable {
     case sqlite
     case postgreSQL
 
-    /// A database of its own, migrated, empty.
+    /// A new database, migrated and empty.
     func makeDatabase() async throws -> any TestDatabase {
         switch self {
         case .sqlite: try SQLiteDatabase()
@@ -16,20 +16,20 @@ enum StoreKind: String, CaseIterable {
     }
 }
 
-/// An empty database, which is gone with this.
+/// A temporary database; `remove()` deletes it.
 protocol TestDatabase: Sendable {
-    /// Opens it once more, as another server process does.
+    /// Opens it once more, like another server process.
     func open(timeout: Duration) async throws(StoreError) -> any AccountStore
-    /// What `store-writer` is told to open the same.
+    /// The arguments with which `store-writer` opens it.
     var writerArguments: [String] { get }
-    /// Removes it.
+    /// Deletes it.
     func remove() async
 }
 
 extension TestDatabase {
     func open() async throws(StoreError) -> any AccountStore { try await open(timeout: .seconds(30)) }
 
-    /// Runs a body with the store, and closes it.
+    /// Runs a body with a new store, and closes the store.
     func use<R>(_ body: (any AccountStore) async throws -> R) async throws -> R {
         let store = try await open()
         do {
@@ -62,7 +62,7 @@ struct SQLiteDatabase: TestDatabase {
     func remove() async { try? FileManager.default.removeItem(at: directory) }
 }
 
-/// Runs a test's body on a database and a store of its own.
+/// Runs a test's body with a new database and store.
 func withStore<R>(
     _ kind: StoreKind,
     _ body: (any AccountStore, any TestDatabase) async throws -> R

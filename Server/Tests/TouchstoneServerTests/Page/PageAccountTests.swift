@@ -8,7 +8,7 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("The page for an account: passkeys, sessions, password")
+    @Suite("Account page: passkeys, sessions, password")
     struct PageAccountTests {
         @Test("a passkey is added, signs in, is renamed and removed")
         func passkey() async throws {
@@ -21,7 +21,7 @@ extension ServerTests {
                     try await page.addPasskey()
                     try await page.expectNotice("The passkey was added.")
                     try await page.wait("document.activeElement.matches('#credential-list .rename')")
-                    // Without somebody who touches it, the passkey behind the field for the name waits.
+                    // Without user presence the passkey suggested in the name field waits.
                     try await page.setPresence(false, of: authenticator)
                     try await page.click("#sign-out")
                     try await page.wait(Browser.signInIsShown)
@@ -33,7 +33,7 @@ extension ServerTests {
                     )
                     let used = "document.querySelector('#credential-list .used').textContent"
                     try await page.wait("\(used).startsWith('Last used just now')")
-                    // A name that nobody can have is asked for again; markup is text.
+                    // An invalid name is asked for again; markup is shown as text.
                     try await page.click("#credential-list .rename")
                     try await page.fill("#rename-name", "  ")
                     try await page.click("#rename-save")
@@ -49,7 +49,7 @@ extension ServerTests {
                         try await page.value("document.activeElement.getAttribute('aria-label')")
                             == "Rename <img src=x> Laptop"
                     )
-                    // Removed only when somebody is sure.
+                    // Removal needs a confirmation.
                     try await page.click("#credential-list .remove")
                     try await page.wait("document.querySelector('#confirm').open")
                     try await page.press(.escape)
@@ -61,7 +61,7 @@ extension ServerTests {
                     #expect(
                         try await server.admin(.GET, "/users/\(user.id)/credentials")["credentials"] == []
                     )
-                    // The page keeps the session that removed it, and the passkey signs nobody in.
+                    // The page keeps the session that removed the passkey, and the passkey no longer signs in.
                     try await page.setPresence(false, of: authenticator)
                     try await page.click("#sign-out")
                     try await page.wait(Browser.signInIsShown)
@@ -73,7 +73,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a session is signed out from elsewhere, and from here")
+        @Test("the page ends other sessions, and reports that its own was ended")
         func sessions() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -110,7 +110,7 @@ extension ServerTests {
                     try await page.wait("\(rows).length === 1")
                     try await page.wait("!document.querySelector('#end-others').checkVisibility()")
                     for other in others { #expect(try await other.call(.GET, "/v1/me").status == 401) }
-                    // Now this one is ended by somebody else.
+                    // Now an administrator ends this session.
                     #expect(try await server.admin(.DELETE, "/users/\(user.id)/sessions").status == 200)
                     try await page.click("#change-password")
                     try await page.fill("#current-password", TestUser.password)
@@ -127,7 +127,7 @@ extension ServerTests {
         }
 
         @Test(
-            "a change that needs somebody who is there asks for the passkey or the password, and goes on then"
+            "a change that needs recent authentication asks for the passkey or the password, then continues"
         )
         func stepUp() async throws {
             try await TestServer.with { server in
@@ -136,7 +136,7 @@ extension ServerTests {
                     let authenticator = try await page.addAuthenticator()
                     try await page.signIn(user)
                     try server.ageSessions()
-                    // Without a passkey it is the password, and nothing else is offered.
+                    // Without a passkey only the password is offered.
                     try await page.click("#add-passkey")
                     try await page.wait("document.querySelector('#step-up').open")
                     #expect(
@@ -154,7 +154,7 @@ extension ServerTests {
                     try await page.wait(
                         "document.querySelector('#step-up-error').textContent.includes('not your password')"
                     )
-                    // The wait after a failure is a second.
+                    // The delay after a failure is a second.
                     for _ in 0..<20 {
                         try await page.fill("#step-up-password", TestUser.password)
                         try await page.value("document.querySelector('#step-up-error').textContent = ''")
@@ -168,7 +168,7 @@ extension ServerTests {
                         )
                     }
                     try await page.wait("document.querySelectorAll('#credential-list > li').length === 1")
-                    // It is the same session, and this one goes on by the passkey.
+                    // It is the same session, now authenticated again by the passkey.
                     try await page.wait("document.querySelectorAll('#session-list > li').length === 1")
                     try server.ageSessions()
                     try await page.click("#credential-list .remove")
@@ -184,7 +184,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the password is changed: a wrong one and a weak one are told, and other sessions end")
+        @Test("the password is changed: wrong and weak ones are reported, and other sessions end")
         func changePassword() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)

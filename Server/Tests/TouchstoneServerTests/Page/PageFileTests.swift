@@ -8,10 +8,10 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("The files of the page")
+    @Suite("Account page: files")
     struct PageFileTests {
         @Test(
-            "the page comes with a policy that lets in nothing from elsewhere, and is not kept without asking"
+            "the page has a policy that allows nothing from other origins, and is revalidated by caches"
         )
         func fields() async throws {
             try await TestServer.with {
@@ -54,7 +54,7 @@ extension ServerTests {
         }
 
         @Test(
-            "files name each other only, have no script or style of their own in the page, and none is left over"
+            "files reference only each other, the page has no inline script or style, and no file is unused"
         )
         func references() throws {
             let files = PageFiles(relyingParty: "x")
@@ -79,7 +79,7 @@ extension ServerTests {
             #expect(Set(named.map(String.init)) == Set(files.names))
         }
 
-        @Test("a server that is to have no page has none")
+        @Test("a server with the page disabled does not serve it")
         func off() async throws {
             try await TestServer.with {
                 $0.accountPage = false
@@ -90,7 +90,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the list of transactions has what waits for whoever asks")
+        @Test("the list of transactions has the caller's pending ones")
         func transactions() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.withPasskey(on: server)
@@ -115,7 +115,7 @@ extension ServerTests {
                 #expect(try await user.call(.POST, "/v1/transactions/\(id)/rejection").status == 200)
                 #expect(try await listed() == [ids[1]])
                 #expect(try await server.call(.GET, "/v1/transactions").status == 401)
-                // A service knows which ones it made.
+                // A service does not get a list: it knows which ones it created.
                 let service = try await server.call(.GET, "/v1/transactions", token: TestServer.serviceSecret)
                 #expect(service.status == 401)
             }

@@ -7,9 +7,9 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("The page for an account, for everybody")
+    @Suite("Account page: accessibility")
     struct PageForEverybodyTests {
-        /// Each state of the page is looked at, in light and in dark, narrow and with large letters.
+        /// Audits a state of the page in light and dark, in narrow windows and with large text.
         private func look(_ page: Browser, _ state: String) async throws -> [String] {
             for scheme in ["light", "dark"] {
                 try await page.send(
@@ -25,7 +25,7 @@ extension ServerTests {
                 #expect(try await PageAudit.contrastFaults(page) == [], "\(state), \(scheme)")
                 try await picture(page, "\(state)-\(scheme)")
             }
-            // 1280 at 400 % and at 200 %; letters of twice the size.
+            // A 1280 px window at 400 % and at 200 % zoom; text at twice its size.
             for (width, size) in [(320, ""), (640, ""), (320, "200%")] {
                 #expect(
                     try await PageAudit.overflow(page, width: Int64(width), fontSize: size) == [],
@@ -36,7 +36,7 @@ extension ServerTests {
             return try await PageAudit.names(page)
         }
 
-        /// For people to look at, where they say that they want to: `TOUCHSTONE_SCREENSHOTS=/tmp/page-`.
+        /// Saves a screenshot if requested: `TOUCHSTONE_SCREENSHOTS=/tmp/page-`.
         private func picture(_ page: Browser, _ name: String) async throws {
             guard let prefix = ProcessInfo.processInfo.environment["TOUCHSTONE_SCREENSHOTS"] else { return }
             let data = try await page.send("Page.captureScreenshot", ["captureBeyondViewport": true])["data"]
@@ -44,7 +44,7 @@ extension ServerTests {
         }
 
         @Test(
-            "every control has a name, every text stands out, and all fits a narrow window and large letters"
+            "every control has a name, all text has enough contrast, and narrow windows and large text fit"
         )
         func states() async throws {
             try await TestServer.with { server in
@@ -120,7 +120,7 @@ extension ServerTests {
                         "button Rename Laptop", "button Remove Laptop", "button Sign out Phone",
                         "button Sign out everywhere else", "button Change password",
                     ] { #expect(account.contains(name), "\(account)") }
-                    // Headings in their order, one at the top.
+                    // Heading levels in order, a single one at the top.
                     let levels =
                         try await page.value(
                             "[...document.querySelectorAll('h1,h2,h3')].filter(e => e.checkVisibility()).map(e => Number(e.tagName[1]))"
@@ -137,7 +137,7 @@ extension ServerTests {
                         #expect(names.contains { $0.hasPrefix("dialog ") }, "\(names)")
                         try await page.press(.escape)
                         try await page.wait("!document.querySelector('#\(dialog)').open")
-                        // The focus is where it was.
+                        // The focus is back where it was.
                         #expect(try await page.value("document.activeElement.matches('\(press)')") == true)
                     }
                     try server.ageSessions()
@@ -148,7 +148,7 @@ extension ServerTests {
             }
         }
 
-        @Test("all is done by the keys Tab, Enter and Escape")
+        @Test("everything works with the keys Tab, Enter and Escape")
         func keyboard() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -158,7 +158,7 @@ extension ServerTests {
                     let authenticator = try await page.addAuthenticator()
                     try await page.open()
                     try await page.wait("document.activeElement.id === 'username'")
-                    // From the top the first stop leads past the frame.
+                    // From the top the first stop is the skip link.
                     try await page.press(.tab, shift: true)
                     #expect(try await page.value("document.activeElement.matches('.skip')") == true)
                     let outline = try await page.value(
@@ -170,7 +170,7 @@ extension ServerTests {
                     try await page.type(user.name)
                     try await page.press(.tab)
                     try await page.type(TestUser.password)
-                    // Twice, as some do: it is one session.
+                    // Pressed twice: only one session is opened.
                     try await page.press(.enter)
                     try await page.press(.enter)
                     try await page.wait(Browser.accountIsShown)
@@ -180,7 +180,7 @@ extension ServerTests {
                     try await page.wait("document.activeElement.matches('#credential-list .rename')")
                     try await page.press(.enter)
                     try await page.wait("document.querySelector('#rename').open")
-                    // The text is chosen, so that typing replaces it.
+                    // The text is selected, so that typing replaces it.
                     try await page.type("Key of the keyboard")
                     try await page.press(.enter)
                     try await page.wait(
@@ -189,7 +189,7 @@ extension ServerTests {
                     try await page.tab(to: "#session-list .end")
                     try await page.press(.enter)
                     try await page.wait("document.querySelector('#confirm').open")
-                    // What cannot be undone is not where the focus is.
+                    // The initial focus is not on the irreversible action.
                     #expect(try await page.value("document.activeElement.value") == "cancel")
                     // The focus stays in the dialog.
                     for _ in 0..<5 {

@@ -8,10 +8,10 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("The page for an account, in Chromium")
+    @Suite("Account page in Chromium")
     struct PageTests {
         @Test(
-            "a wrong password is told; the right one signs in; no script sees a token; nothing is loaded from elsewhere"
+            "a wrong password is reported, the right one signs in; no script sees a token; nothing external loads"
         )
         func password() async throws {
             try await TestServer.with { server in
@@ -30,7 +30,7 @@ extension ServerTests {
                     try await page.wait(
                         "document.querySelector('#sign-in-error').textContent.includes('do not go together')"
                     )
-                    // The focus is where to go on, and the field says why.
+                    // The focus is on the field to correct, and the field has the error.
                     try await page.wait("document.activeElement.id === 'password'")
                     #expect(
                         try await page.value("document.activeElement.getAttribute('aria-invalid')") == "true"
@@ -39,7 +39,7 @@ extension ServerTests {
                         try await page.value("document.activeElement.getAttribute('aria-describedby')")
                             == "sign-in-error"
                     )
-                    // After a failure there is a wait of a second.
+                    // After a failure there is a delay of a second.
                     try await page.wait(
                         """
                         (async () => (await fetch("/v1/login/password", { method: "POST",
@@ -59,7 +59,7 @@ extension ServerTests {
                     let cookies = try await page.cookies()
                     #expect(cookies.count == 2)
                     #expect(cookies.allSatisfy { $0["httpOnly"] == true && $0["sameSite"] == "Strict" })
-                    // A visit later begins where this one ended, by the cookies alone.
+                    // A later visit continues the session, by the cookies alone.
                     try await page.open()
                     try await page.wait(Browser.accountIsShown)
                     try await page.click("#sign-out")
@@ -76,7 +76,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the browser's own suggestion of a passkey signs in without a name and without a button")
+        @Test("the browser's passkey suggestion signs in without a name and without a button")
         func suggestion() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -85,7 +85,7 @@ extension ServerTests {
                     try await page.signIn(user)
                     try await page.addPasskey()
                     try await page.click("#sign-out")
-                    // A browser without a window chooses for its user.
+                    // A headless browser chooses for its user.
                     try await page.wait(
                         "document.querySelector('#session-list').innerText.includes('Signed in with a passkey')"
                     )
@@ -93,7 +93,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the session goes on when the access cookie is over, and ends when the other one is")
+        @Test("the session outlives the access cookie, and ends with the refresh cookie")
         func renewal() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -117,7 +117,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a page that is left alone does not prolong its session; whoever comes back does")
+        @Test("an idle page does not prolong its session; user activity does")
         func leftAlone() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -128,11 +128,11 @@ extension ServerTests {
                         "Network.deleteCookies",
                         ["name": "touchstone-access", "url": "http://localhost:8080/"]
                     )
-                    // It looks for transactions by itself, and is refused.
+                    // It polls for transactions, and is refused.
                     try await page.waitForRequest("/v1/transactions", after: before)
                     try await page.wait("new Promise(done => setTimeout(() => done(true), 500))")
                     #expect(await page.requests.contains { $0.hasSuffix("/v1/token") } == false)
-                    // Whether it heard of the refusal yet is its own matter.
+                    // Whether the page has handled the refusal yet does not matter.
                     for _ in 0..<600 where await !page.requests.contains(where: { $0.hasSuffix("/v1/token") })
                     {
                         try await page.press(.tab)
@@ -145,7 +145,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a window hears that another one signed out, and that it signed in as somebody else")
+        @Test("a window notices when another one signs out or signs in to another account")
         func windows() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -170,7 +170,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a server that is away is told, and is asked again")
+        @Test("an unreachable server is reported, and tried again")
         func unreachable() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -191,13 +191,13 @@ extension ServerTests {
             }
         }
 
-        @Test("with TLS the cookies have the prefix that binds them to the host")
+        @Test("with TLS the cookies have the `__Host-` prefix")
         func tls() async throws {
             try await TestServer.with {
                 $0.publicURL = "https://localhost:8443"
                 ($0.tlsCertificate, $0.tlsKey) = try TestCertificate.write(to: $0.dataDirectory)
             } _: { server in
-                // The tests' own client does not know the certificate, so that the account is there before.
+                // The tests' own client does not trust the certificate, so the account is created before.
                 let name = try await server.admin(
                     .POST,
                     "/users",
@@ -226,7 +226,7 @@ extension ServerTests {
             }
         }
 
-        @Test("what somebody manages to put into the page does not run and sends nothing away")
+        @Test("an injected script does not run and sends nothing")
         func policy() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -258,7 +258,7 @@ extension ServerTests {
                         """
                     )
                     #expect(outcome == ["nothing ran"])
-                    // Here the complaints are what was wanted.
+                    // Here the policy violations are expected.
                     #expect(await page.complaints.isEmpty == false)
                     await page.forgetComplaints()
                 }

@@ -8,7 +8,7 @@ import WebAuthnModel
 @testable import TouchstoneServer
 
 extension ServerTests {
-    @Suite("The page for an account: transactions")
+    @Suite("Account page: transactions")
     struct PageTransactionTests {
         private static let payment: JSONValue = [
             "payee": "Dora", "amount": "12.30", "currency": "EUR",
@@ -33,7 +33,7 @@ extension ServerTests {
             )["status"]?.string
         }
 
-        @Test("what is shown is what is signed, and the signature is over it")
+        @Test("the signature is over the details shown")
         func approval() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -42,7 +42,7 @@ extension ServerTests {
                     try await page.signIn(user)
                     try await page.addPasskey()
                     let id = try await ask(user)
-                    // It appears by itself.
+                    // It appears without a reload.
                     let card = "#transaction-list > li"
                     try await page.wait("document.querySelectorAll('\(card)').length === 1")
                     let text = try #require(
@@ -78,7 +78,7 @@ extension ServerTests {
                             ))
                     )
                     try await page.wait("!document.querySelector('#transactions').checkVisibility()")
-                    // A link leads to one; it can be rejected.
+                    // A link opens a single transaction; it can be rejected.
                     let second = try await ask(user)
                     try await page.open("http://localhost:8080/#transaction=\(second)")
                     try await page.send("Page.reload")
@@ -93,7 +93,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a signature that nobody gave approves nothing, and one for other words is not even asked for")
+        @Test("a forged signature approves nothing, and altered details are never sent for signing")
         func refusedApproval() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -117,7 +117,7 @@ extension ServerTests {
                         "WebAuthn.setUserVerified",
                         ["authenticatorId": .string(authenticator), "isUserVerified": true]
                     )
-                    // Somebody between server and page changes what is shown.
+                    // An attacker between server and page alters the details.
                     try await page.send(
                         "Fetch.enable",
                         ["patterns": [["urlPattern": "*/v1/transactions", "requestStage": "Response"]]]

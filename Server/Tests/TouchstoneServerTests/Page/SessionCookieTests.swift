@@ -12,7 +12,7 @@ extension ServerTests {
     struct SessionCookieTests {
         private static let json = "application/json"
 
-        /// A request of a browser: its cookies, and the origin of the page that makes it.
+        /// A browser's request, with cookies and the origin of the page that makes it.
         private func send(
             _ server: TestServer,
             _ method: NIOHTTP1.HTTPMethod,
@@ -54,12 +54,12 @@ extension ServerTests {
             )
         }
 
-        /// `name=value` of each cookie that an answer sets.
+        /// `name=value` of each cookie set by a response.
         private func cookies(_ answer: Answer) -> [String] {
             answer.headers["Set-Cookie"].map { String($0.prefix { $0 != ";" }) }
         }
 
-        @Test("no token is in the answer, and the cookies are for this host, TLS and no script")
+        @Test("the response has no token, and the cookies are host-only, Secure and HttpOnly")
         func attributes() async throws {
             try await TestServer.with {
                 $0.publicURL = "https://login.example.org"
@@ -75,7 +75,7 @@ extension ServerTests {
                 #expect(set[1].hasPrefix("__Host-touchstone-refresh=ts_rt_"))
                 #expect(set[1].hasSuffix("; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=2592000"))
                 #expect(answer.headers.first(name: "Cache-Control") == "no-store")
-                // On localhost without TLS browsers take neither the prefix nor the attribute.
+                // On localhost without TLS browsers accept neither the prefix nor the attribute.
                 try await TestServer.with { server in
                     let user = try await TestUser.make(on: server)
                     let answer = try await logIn(user)
@@ -85,7 +85,7 @@ extension ServerTests {
             }
         }
 
-        @Test("nobody gets cookies, renews them or uses them without the origin of a page that is listed")
+        @Test("cookies are issued, renewed and used only with the origin of a listed page")
         func origin() async throws {
             try await TestServer.with {
                 $0.corsOrigins = ["https://app.example.org"]
@@ -122,7 +122,7 @@ extension ServerTests {
                     )
                     #expect(rename.status == 403 && rename.code == "forbidden", "\(other ?? "none")")
                 }
-                // What only reads needs none, and what shows a token in a header is no forgery.
+                // Reads need no origin, and a token in a header cannot be forged by another page.
                 #expect(
                     try await send(server, .GET, "/v1/me", cookies: cookies, origin: nil).status == 200
                 )
@@ -133,7 +133,7 @@ extension ServerTests {
         }
 
         @Test(
-            "each operation that changes something is closed to a request that has a cookie and nothing else"
+            "each operation that changes something refuses cookies without a listed origin"
         )
         func everyOperation() async throws {
             try await TestServer.with { server in
@@ -192,10 +192,10 @@ extension ServerTests {
                 )
                 #expect(try await send(server, .GET, "/v1/me", cookies: third).status == 401)
                 #expect(try await renew(third).code == "invalid_grant")
-                // A cookie that is over hinders nobody who signs in again.
+                // An expired cookie does not prevent a new login.
                 let again = try await logIn(user, cookies: third)
                 #expect(again.status == 200)
-                // The one that was stolen and used ends the session.
+                // Reuse of a stolen cookie ends the session.
                 let stolen = cookies(again)
                 let owners = cookies(try await renew(stolen))
                 let next = cookies(try await renew(owners))
@@ -204,7 +204,7 @@ extension ServerTests {
             }
         }
 
-        @Test("a cookie that comes twice, is too long or is another kind of token opens nothing")
+        @Test("a duplicate, overlong or wrong-kind cookie is refused")
         func malformed() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -223,7 +223,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the password makes a session fresh again, its own and nobody else's")
+        @Test("the password renews the authentication of its own account's session only")
         func reauthentication() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -249,7 +249,7 @@ extension ServerTests {
                 #expect(audit?.last?["event"] == "session_renewed" && audit?.last?["reason"] == "password")
                 let second = cookies(fresh)
                 #expect(try await send(server, .GET, "/v1/me", cookies: second)["sessions"] == 1)
-                // A script that asks for tokens that it can read gets none, with either cookie.
+                // A script that asks for readable tokens gets none, with either cookie.
                 for cookie in second {
                     let asked = try await send(
                         server,
@@ -264,7 +264,7 @@ extension ServerTests {
                     #expect(asked.status == 200 && asked.headers["Set-Cookie"].count == 2)
                     #expect(asked["access_token"] == nil && !asked.text.contains("ts_"), "\(asked.text)")
                 }
-                // The tokens that were there before are worth nothing.
+                // The previous tokens are invalid.
                 #expect(try await send(server, .GET, "/v1/me", cookies: first).status == 401)
                 let options = try await send(
                     server,
@@ -277,7 +277,7 @@ extension ServerTests {
             }
         }
 
-        @Test("pages of origins that are listed call the API, others hear nothing of it")
+        @Test("pages of listed origins can call the API, other origins get no CORS headers")
         func crossOrigin() async throws {
             try await TestServer.with {
                 $0.corsOrigins = ["https://app.example.org"]
@@ -306,7 +306,7 @@ extension ServerTests {
                     #expect(answer.headers["Access-Control-Allow-Origin"] == [])
                     #expect(answer.headers["Vary"] == ["Origin"])
                 }
-                // An error is readable too.
+                // Errors are readable too.
                 let error = try await send(server, .GET, "/v1/me", origin: "https://app.example.org")
                 #expect(error.status == 401)
                 #expect(error.headers.first(name: "Access-Control-Allow-Origin") == "https://app.example.org")
@@ -324,7 +324,7 @@ extension ServerTests {
             }
         }
 
-        @Test("the settings of pages are read, and what is no origin is refused")
+        @Test("the settings for pages are parsed, and an invalid origin is refused")
         func settings() throws {
             let environment = [
                 "TOUCHSTONE_SERVER_ACCOUNT_PAGE": "off",

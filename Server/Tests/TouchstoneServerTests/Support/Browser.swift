@@ -2,8 +2,9 @@ import Foundation
 import Testing
 import WebAuthnModel
 
-/// A headless Chromium with one page, driven over the DevTools protocol on a pipe
-/// (https://chromedevtools.github.io/devtools-protocol/, option `--remote-debugging-pipe`).
+/// A headless Chromium with one page, driven over the DevTools protocol on a pipe.
+///
+/// See https://chromedevtools.github.io/devtools-protocol/, option `--remote-debugging-pipe`.
 actor Browser {
     private let process = Process()
     private let input = Pipe()
@@ -12,19 +13,19 @@ actor Browser {
     private var waiting: [Int: CheckedContinuation<JSONValue, any Error>] = [:]
     private var session: String?
     private var isOver = false
-    /// What the page complained of: exceptions, messages on its console, violations of its policy.
+    /// The page's exceptions, console messages and policy violations.
     private(set) var complaints: [String] = []
-    /// The addresses of all requests.
+    /// The URLs of all requests.
     private(set) var requests: [String] = []
-    /// Requests that are held until a test answers them (domain `Fetch`).
+    /// Requests that are paused until a test answers them (domain `Fetch`).
     private var held: [JSONValue] = []
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// How long the page may take for anything: a machine may be busy.
+    /// The time limit of every wait; generous for a busy machine.
     private static let patience = Duration.seconds(60)
 
-    /// Runs a browser, whose `http://localhost:8080` is the server, for the length of `body`.
+    /// Runs a browser for `body`; `http://localhost:8080` in it is the server.
     static func with(
         _ server: TestServer,
         flags: [String] = [],
@@ -50,7 +51,7 @@ actor Browser {
         let program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first {
             FileManager.default.isExecutableFile(atPath: $0)
         }
-        // The browser reads descriptor 3 and writes 4.
+        // The browser reads from descriptor 3 and writes to 4.
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments =
             [
@@ -60,7 +61,7 @@ actor Browser {
                 "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
                 "--disable-component-update", "--lang=en-US",
                 "--host-resolver-rules=MAP localhost:8080 127.0.0.1:\(port), MAP localhost:8443 127.0.0.1:\(port)",
-                // It has none for root; what it loads is this server's.
+                // Chromium has no sandbox for root; it loads only this server's pages.
                 "--no-sandbox",
             ] + flags + ["about:blank"]
         process.environment = ["HOME": directory, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"]
@@ -126,7 +127,7 @@ actor Browser {
         case "Runtime.exceptionThrown": complaints.append(parameters.text)
         case "Runtime.consoleAPICalled": complaints.append(parameters.text)
         case "Log.entryAdded":
-            // An answer that is an error is the server's to give and the page's to tell.
+            // Error responses are the server's, and the page reports them.
             if parameters["entry"]?["source"]?.string != "network" { complaints.append(parameters.text) }
         case "Network.requestWillBeSent":
             if let url = parameters["request"]?["url"]?.string { requests.append(url) }
@@ -174,7 +175,7 @@ actor Browser {
     func wait(_ condition: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < Self.patience {
-            // While a page is loaded there is none.
+            // While a page loads, evaluation fails.
             if (try? await value("(async () => Boolean(await (\(condition))))()")) == true { return }
             try await Task.sleep(for: .milliseconds(25))
         }
@@ -183,7 +184,7 @@ actor Browser {
         throw Failure(description: "waited for \(condition)")
     }
 
-    /// The first request that is held; those of an address that ends so are, once the domain is enabled.
+    /// The first paused request, of those that match the patterns given to `Fetch.enable`.
     func heldRequest() async throws -> JSONValue {
         let start = ContinuousClock.now
         while held.isEmpty, ContinuousClock.now - start < Self.patience {
@@ -193,7 +194,7 @@ actor Browser {
         return held.removeFirst()
     }
 
-    /// Waits for a request whose address ends so, beyond the first ones.
+    /// Waits for a request, after the first `count`, whose URL ends in `suffix`.
     func waitForRequest(_ suffix: String, after count: Int) async throws {
         let start = ContinuousClock.now
         while !requests.dropFirst(count).contains(where: { $0.hasSuffix(suffix) }) {
@@ -207,7 +208,7 @@ actor Browser {
     func forgetComplaints() { complaints = [] }
 }
 
-// MARK: What a person does
+// MARK: User input
 
 extension Browser {
     func open(_ address: String = "http://localhost:8080/") async throws {
@@ -216,7 +217,7 @@ extension Browser {
         try await wait("document.readyState === 'complete'")
     }
 
-    /// Opens a second window of the page, which the first one knows as `other`.
+    /// Opens a second window of the page; the first one's scripts call it `other`.
     func openWindow() async throws {
         try await send(
             "Runtime.evaluate",
@@ -224,7 +225,7 @@ extension Browser {
         )
     }
 
-    /// Presses an element by the mouse, once it is there and not at work.
+    /// Clicks an element with the mouse, once it is there and not busy.
     func click(_ selector: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let element = "document.querySelector('\(selector)')"
         try await wait(
@@ -247,7 +248,7 @@ extension Browser {
         }
     }
 
-    /// Puts a text into a field instead of what was there.
+    /// Replaces a field's text.
     func fill(
         _ selector: String,
         _ text: String,
@@ -259,7 +260,7 @@ extension Browser {
         try await type(text)
     }
 
-    /// Types a text where the focus is.
+    /// Types a text at the focus.
     func type(_ text: String) async throws { try await send("Input.insertText", ["text": .string(text)]) }
 
     enum Key: String {
@@ -292,7 +293,7 @@ extension Browser {
         try await send("Input.dispatchKeyEvent", .object(JSONObject([("type", "keyUp")] + members)))
     }
 
-    /// Goes on by the key Tab until the focus is on an element.
+    /// Presses Tab until the focus is on an element.
     func tab(to selector: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for _ in 0..<60 {
             if try await value("document.activeElement?.matches('\(selector)') ?? false") == true { return }
@@ -304,7 +305,7 @@ extension Browser {
 
     // MARK: The authenticator
 
-    /// Adds an authenticator; with a presence it answers at once, without it waits for one.
+    /// Adds an authenticator; with user presence it answers at once, without it waits.
     @discardableResult
     func addAuthenticator(isPresent: Bool = true) async throws -> String {
         try await send("WebAuthn.enable", ["enableUI": false])
@@ -321,7 +322,7 @@ extension Browser {
         return try #require(answer["authenticatorId"]?.string)
     }
 
-    /// Whether somebody touches the authenticator when it asks.
+    /// Sets whether a user touches the authenticator when it asks.
     func setPresence(_ isPresent: Bool, of authenticator: String) async throws {
         try await send(
             "WebAuthn.setAutomaticPresenceSimulation",

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The program as it was built, in an environment of its own.
+/// The built program, run in its own environment.
 final class BuiltProgram: Sendable {
     private let process: Process
     private let directory: String
 
-    /// Starts it; `limit` is a command of the shell that comes before it, such as `ulimit`.
+    /// Starts it; `limit` is a shell command that runs before it, such as `ulimit`.
     init(
         _ directory: String,
         _ arguments: [String],
@@ -22,7 +22,7 @@ final class BuiltProgram: Sendable {
         process.arguments =
             limit.map { ["-c", "\($0) && exec \"$0\" \"$@\"", program.path] + arguments } ?? arguments
         process.environment = ["XDG_DATA_HOME": directory, "HOME": directory].merging(environment) { $1 }
-        // A file rather than a pipe: nobody has to read along.
+        // A file rather than a pipe, which would have to be drained.
         let file = "\(directory)/output-\(UUID().uuidString)"
         try Data().write(to: URL(filePath: file))
         output = file
@@ -34,7 +34,7 @@ final class BuiltProgram: Sendable {
 
     private let output: String
 
-    /// What it wrote so far, once that has a text or the program ended.
+    /// Its output so far, once that contains `text` or the program has exited.
     func output(until text: String?) async throws -> String {
         for _ in 0..<1200 {
             let written = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
@@ -46,7 +46,7 @@ final class BuiltProgram: Sendable {
 
     func terminate() { process.terminate() }
 
-    /// As a crash or the kernel ends it.
+    /// Kills it with SIGKILL, like a crash.
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
     var processIdentifier: Int32 { process.processIdentifier }

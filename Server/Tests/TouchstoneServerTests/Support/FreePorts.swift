@@ -5,13 +5,13 @@ import NIOHTTP1
 import NIOPosix
 import Testing
 
-/// Two ports that nobody had a moment ago, for a program that is started on them.
+/// Two ports that were free a moment ago, for a program to listen on.
 struct FreePorts: Sendable {
     let api: Int
     let admin: Int
 
     init() throws {
-        // Both at a time, so that they differ.
+        // Both bound at the same time, so that they differ.
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         let channels = try (0..<2).map { _ in try bootstrap.bind(host: "127.0.0.1", port: 0).wait() }
         let ports = channels.compactMap { $0.localAddress?.port }
@@ -30,7 +30,7 @@ struct FreePorts: Sendable {
         ]
     }
 
-    /// Waits until both listen.
+    /// Waits until both ports accept connections.
     func wait(_ process: BuiltProgram) async throws {
         for _ in 0..<1200 {
             let (api, admin) = (
@@ -43,7 +43,7 @@ struct FreePorts: Sendable {
         Issue.record("\(try await process.output(until: nil))")
     }
 
-    /// The status of a look at a path.
+    /// The status of a GET request for a path.
     func status(_ path: String, port: Int, scheme: String = "http") async throws -> Int {
         let request = HTTPClientRequest(url: "\(scheme)://127.0.0.1:\(port)\(path)")
         return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(60)).status.code)

@@ -1,7 +1,7 @@
 import Testing
 import WebAuthnModel
 
-/// What a page has to be for everybody: names, contrast, room.
+/// Accessibility checks of a page: names, contrast, reflow.
 enum PageAudit {
     private static let controls: Set<String> = [
         "button", "link", "textbox", "checkbox", "radio", "combobox", "dialog", "alertdialog",
@@ -9,7 +9,7 @@ enum PageAudit {
         "region", "image",
     ]
 
-    /// The controls of the page as assistive technology sees them, each with a role and a name; returns `role name`.
+    /// The controls of the page as assistive technology sees them, as `role name`; each must have a role and a name.
     static func names(_ page: Browser, sourceLocation: SourceLocation = #_sourceLocation) async throws
         -> [String]
     {
@@ -31,14 +31,13 @@ enum PageAudit {
             )
             names.append("\(role) \(name)")
         }
-        // Two of the same name cannot be told apart.
+        // Two buttons of the same name cannot be told apart.
         let buttons = names.filter { $0.hasPrefix("button ") }
         #expect(Set(buttons).count == buttons.count, "\(buttons)", sourceLocation: sourceLocation)
         return names
     }
 
-    /// The texts and the edges of controls that stand out too little from what is behind them (WCAG 2.2, 1.4.3 and
-    /// 1.4.11), of what is visible.
+    /// The visible texts and control edges whose contrast is too low (WCAG 2.2, 1.4.3 and 1.4.11).
     static func contrastFaults(_ page: Browser) async throws -> [String] {
         try await page.value(
             """
@@ -93,7 +92,7 @@ enum PageAudit {
         ).array?.compactMap(\.string) ?? ["no answer"]
     }
 
-    /// What does not fit into the width of the window, so that it would have to be scrolled sideways.
+    /// The elements that overflow the window's width, so that it would have to be scrolled sideways.
     static func overflow(_ page: Browser, width: Int64, fontSize: String = "") async throws -> [String] {
         try await page.send(
             "Emulation.setDeviceMetricsOverride",

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A connection that says what it is told, in its own time.
+/// A connection on which a test sends any bytes, at its own pace.
 struct RawConnection: Sendable {
     private let channel: any Channel
     private let closed: EventLoopFuture<Void>
@@ -13,16 +13,16 @@ struct RawConnection: Sendable {
         closed = channel.closeFuture
     }
 
-    /// Sends bytes; whether they were taken is not known.
+    /// Sends bytes; delivery is not checked.
     func send(_ text: String) async {
         try? await channel.writeAndFlush(ByteBuffer(string: text))
     }
 
     var isOpen: Bool { channel.isActive }
 
-    /// Waits until the server closes it.
+    /// Waits until the server closes the connection.
     ///
-    /// - Returns: after how long; nil: not in that time.
+    /// - Returns: The time until then; nil: not closed within `limit`.
     func closed(within limit: Duration) async -> Duration? {
         let start = ContinuousClock.now
         while channel.isActive {

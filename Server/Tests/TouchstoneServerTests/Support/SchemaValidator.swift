@@ -1,10 +1,10 @@
 import WebAuthnModel
 
-/// Checks values against the part of JSON Schema that the document uses.
+/// Validates values against the part of JSON Schema that the document uses.
 struct SchemaValidator {
     let document: JSONValue
 
-    /// What does not fit, with its place; empty when all does.
+    /// The violations with their paths; empty if the value is valid.
     func faults(_ value: JSONValue, _ schema: JSONValue, at path: String = "") -> [String] {
         if let reference = schema["$ref"]?.string {
             let name = reference.split(separator: "/").last.map(String.init) ?? ""

@@ -4,7 +4,7 @@ import WebAuthnModel
 
 @testable import TouchstoneServer
 
-// What several tests of the page do.
+// Steps shared by the page's tests.
 
 extension Browser {
     static let signInIsShown = "document.querySelector('#view-sign-in').checkVisibility()"
@@ -20,13 +20,13 @@ extension Browser {
         try await wait(Self.accountIsShown)
     }
 
-    /// Adds a passkey, which is the nth of the account.
+    /// Adds a passkey, the account's `count`th.
     func addPasskey(_ count: Int = 1) async throws {
         try await click("#add-passkey")
         try await wait("document.querySelectorAll('#credential-list > li').length === \(count)")
     }
 
-    /// Waits for what the page tells.
+    /// Waits for a notice on the page.
     func expectNotice(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await wait(
             "document.querySelector('#notice').textContent.includes('\(text)')",
@@ -36,7 +36,7 @@ extension Browser {
 }
 
 extension TestServer {
-    /// Lets the last authentication of all sessions be an hour ago.
+    /// Sets the last authentication of all sessions to an hour ago.
     func ageSessions() throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/python3")

@@ -9,9 +9,9 @@ import RelyingParty
 import WebAuthnModel
 import WebAuthnTestKit
 
-/// A TPM in software: an endorsement key that activates credentials, and an attestation key that certifies others.
+/// A software TPM: an endorsement key that activates credentials, and an attestation key that certifies others.
 ///
-/// Written from TPM 2.0 Part 1 the other way round than the server, which makes credentials.
+/// Written from TPM 2.0 Part 1, as the inverse of the server's code, which makes credentials.
 struct SoftChip: Sendable {
     let endorsementKey = P256.KeyAgreement.PrivateKey()
     let attestationKey = P256.Signing.PrivateKey()
@@ -60,9 +60,9 @@ struct SoftChip: Sendable {
         )
     }
 
-    /// TPM2_ActivateCredential; nil when the credential is for another chip or another key.
+    /// TPM2_ActivateCredential; nil if the credential is for another TPM or another key.
     func activate(_ blob: [UInt8], _ secret: [UInt8], name: [UInt8]) throws -> [UInt8]? {
-        // Both TPM2B hold two more: integrity and the encrypted identity, x and y of the ephemeral key.
+        // Both TPM2Bs contain two more: integrity and the encrypted identity, x and y of the ephemeral key.
         let x = Array(secret[4..<36])
         let y = Array(secret[38..<70])
         let shared = try endorsementKey.sharedSecretFromKeyAgreement(
@@ -89,7 +89,7 @@ struct SoftChip: Sendable {
 
     static func name(_ area: [UInt8]) -> [UInt8] { [0, 0x0B] + Array(SHA256.hash(data: area)) }
 
-    /// The body that registers a key of this chip whose use wants its authorisation value, with this certificate.
+    /// The body that registers a key of this TPM whose use needs its authorisation value, with this certificate.
     func registration(_ user: TestUser, _ begun: Answer, certificate: [UInt8]) throws -> JSONValue {
         let authenticator = user.authenticator
         guard case .ec2(_, _, let x, let y) = authenticator.publicKey,

@@ -3,11 +3,11 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A certificate for localhost that vouches for itself.
+/// A self-signed certificate for localhost.
 enum TestCertificate {
     /// Writes certificate and key as PEM.
     ///
-    /// - Returns: the paths of both.
+    /// - Returns: The paths of both.
     static func write(to directory: String) throws -> (certificate: String, key: String) {
         let key = P256.Signing.PrivateKey()
         let name = try DistinguishedName { CommonName("localhost") }

@@ -12,7 +12,7 @@ import WebAuthnTestKit
 
 @testable import TouchstoneServer
 
-/// A whole server on ports of its own with a store of its own, reached by HTTP.
+/// A complete server with its own ports and store, reached over HTTP.
 struct TestServer: Sendable {
     let api: String
     let admin: String
@@ -20,7 +20,7 @@ struct TestServer: Sendable {
     let adminToken: String
     private let running: ServerProgram?
 
-    /// Names a server that runs here, or elsewhere, which has no ``program``.
+    /// Refers to a server in this process, or to one elsewhere, which has no ``program``.
     init(
         api: String,
         admin: String,
@@ -43,7 +43,7 @@ struct TestServer: Sendable {
     static let serviceSecret = "a service's secret of 32 characters or more"
     static let origin = "http://localhost:8080"
 
-    /// Settings that make tests quick: a cheap derivation, roomy limits.
+    /// Settings that make tests fast: a cheap derivation, generous limits.
     static func configuration(_ directory: String) throws -> ServerConfiguration {
         var configuration = ServerConfiguration(dataDirectory: directory)
         configuration.listen.port = 0
@@ -58,7 +58,7 @@ struct TestServer: Sendable {
         return configuration
     }
 
-    /// Runs a server in a new directory for the length of `body`.
+    /// Runs a server in a new directory for `body`.
     static func with(
         _ configure: (inout ServerConfiguration) throws -> Void = { _ in },
         _ body: (TestServer) async throws -> Void
@@ -70,7 +70,7 @@ struct TestServer: Sendable {
         }
     }
 
-    /// A directory that is gone afterwards.
+    /// Calls `body` with a new directory, and deletes that afterwards.
     static func inDirectory(_ body: (String) async throws -> Void) async throws {
         let directory =
             FileManager.default.temporaryDirectory.path + "/touchstone-server-\(UUID().uuidString)"
@@ -83,9 +83,9 @@ struct TestServer: Sendable {
         try await body(directory)
     }
 
-    /// Runs a server with these settings, in an order of its own: with an administrator.
+    /// Runs a server with these settings for `body`, with an administrator.
     ///
-    /// `adminToken` is of a server that ran before on the same store; nil: a first one is made.
+    /// `adminToken` is from an earlier server on the same store; nil: the first administrator is created.
     static func with(
         _ configuration: ServerConfiguration,
         adminToken: String? = nil,
@@ -125,7 +125,7 @@ struct TestServer: Sendable {
                 throw error
             }
             group.cancelAll()
-            // Cancelled is how it was to end.
+            // The tasks end by cancellation, so their errors are expected.
             while true { do { guard try await group.next() != nil else { break } } catch {} }
         }
     }
@@ -198,14 +198,14 @@ struct TestServer: Sendable {
         )
     }
 
-    /// An administrator's call.
+    /// Sends a request as the administrator.
     func admin(_ method: NIOHTTP1.HTTPMethod, _ path: String, _ body: JSONValue? = nil) async throws -> Answer
     {
         try await call(method, "/admin/v1" + path, body, token: adminToken, isAdmin: true)
     }
 }
 
-/// What a server answered.
+/// A server's response.
 struct Answer: Sendable {
     let status: Int
     let headers: HTTPHeaders
@@ -213,13 +213,13 @@ struct Answer: Sendable {
 
     var json: JSONValue? { try? JSONValue(parsing: body, depth: 32) }
     subscript(name: String) -> JSONValue? { json?.object?[name] }
-    /// The code of a problem, or the error of OAuth.
+    /// The problem's code, or the OAuth error.
     var code: String? { self["code"]?.string ?? self["error"]?.string }
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
 extension JSONValue {
-    /// As it is sent.
+    /// The JSON text that is sent.
     var text: String {
         switch self {
         case .null: "null"

@@ -30,7 +30,7 @@ struct TestUser: Sendable {
         return authenticator
     }
 
-    /// Made by an administrator; not signed in.
+    /// Created by an administrator; not signed in.
     static func make(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
         let answer = try await server.admin(
             .POST,
@@ -41,14 +41,14 @@ struct TestUser: Sendable {
         return TestUser(server: server, id: try #require(answer["id"]?.string), name: name)
     }
 
-    /// Made, and signed in by password.
+    /// Created, and signed in by password.
     static func signedIn(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
         var user = try await make(on: server, name)
         try await user.signIn()
         return user
     }
 
-    /// Made, signed in by password, with a passkey.
+    /// Created, signed in by password, with a passkey.
     static func withPasskey(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
         let user = try await signedIn(on: server, name)
         let answer = try await user.register()
@@ -100,7 +100,7 @@ struct TestUser: Sendable {
         )
     }
 
-    /// The body that ends a registration.
+    /// The body that completes a registration.
     func registration(
         _ begun: Answer,
         flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
@@ -128,7 +128,7 @@ struct TestUser: Sendable {
 
     // MARK: Login
 
-    /// `credential` of a login for a challenge.
+    /// The `credential` member of a login for a challenge.
     func assertion(
         _ challenge: [UInt8],
         signCount: UInt32 = 2,
@@ -185,7 +185,7 @@ struct TestUser: Sendable {
     }
 }
 
-/// A device's session key, which makes DPoP proofs.
+/// A device's session key, which signs DPoP proofs.
 struct SoftProofKey: Sendable {
     let key = P256.Signing.PrivateKey()
 
@@ -209,7 +209,7 @@ struct SoftProofKey: Sendable {
         return "\(text).\(Base64URL.encode(Array(signature.rawRepresentation)))"
     }
 
-    /// A proof with the server's nonce, as it gives it out with its answers.
+    /// A proof with the server's current nonce, taken from one of its responses.
     func freshProof(_ server: TestServer, _ path: String) async throws -> String {
         let answer = try await server.call(.POST, "/v1/login/options", [:])
         return try proof(server, path, nonce: answer.headers.first(name: "DPoP-Nonce"))
