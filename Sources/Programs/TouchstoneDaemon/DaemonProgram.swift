@@ -60,7 +60,7 @@ package enum DaemonProgram {
             )
         }
         let (settings, parts) = try Configuration.read(layout.configurationFile, mode, parts)
-        // A user who could choose the program that draws the boxes could read the passcode.
+        // A user who could choose the program that draws the prompts could read the passcode.
         if parts.pinentry == nil, let path = settings.pinentryProgram,
             let fault = PinentryProgram([path]).fault()
         {

@@ -1,7 +1,7 @@
 import Desk
 import KeychainModel
 
-/// The agents that draw the boxes of a daemon that runs under a dedicated account.
+/// The agents that draw the prompts of a daemon that runs under a dedicated account.
 struct Agents: Sendable {
     /// The set-gid group of the agent's program, which has no members.
     static let groupName = "touchstone-agent"
@@ -11,7 +11,7 @@ struct Agents: Sendable {
     /// The ID of their group.
     let groupNumber: UInt32
 
-    /// The agents of a daemon; nil in per-user mode, where it draws the boxes itself.
+    /// The agents of a daemon; nil in per-user mode, where it draws the prompts itself.
     ///
     /// - Throws: ``StartError`` if the group does not exist.
     static func find(

@@ -158,7 +158,7 @@ struct EnableSystemCommand: ParsableCommand {
     }
 
     /// Refuses if a part of system mode is missing: without the broker no program would find its items, and without the
-    /// agent no box would be drawn.
+    /// agent no prompt would be drawn.
     private static func requireParts(of moved: MovedUser) throws(CommandError) {
         guard let missing = SystemParts().findings(of: moved.user.uid).first(where: { $0.verdict == .wrong })
         else { return }
