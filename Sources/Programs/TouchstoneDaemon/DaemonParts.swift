@@ -7,7 +7,7 @@ package import Primitives
 
 /// The parts of the daemon that a test can replace.
 ///
-/// The shipped program always uses the machine's own parts, and contains no code that selects others.
+/// The shipped program always uses the machine's own parts, and has no option that names others.
 package struct DaemonParts: Sendable {
     /// The bus of fprintd and logind.
     package var bus = BusAddress.system
