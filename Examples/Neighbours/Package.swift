@@ -3,9 +3,9 @@ import PackageDescription
 
 // A TLS server whose key's passphrase is in the keychain, built together with common server packages.
 //
-// SwiftPM puts the modules of all packages of a build into one folder. Many packages test `#if
-// canImport(Security)`: on Linux they would mistake Touchstone's modules for Apple's. Module aliases therefore
-// give Touchstone's modules other names on disk. Sources still say `import Security`.
+// SwiftPM puts the modules of all packages of a build into one folder. On Linux, packages that test
+// `#if canImport(Security)` would mistake Touchstone's modules for Apple's. Module aliases therefore give Touchstone's
+// modules other names on disk. Sources still say `import Security`.
 
 /// The name that SwiftPM gives the package: the last part of its URL or path.
 ///
