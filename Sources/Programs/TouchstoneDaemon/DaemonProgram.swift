@@ -55,7 +55,7 @@ package enum DaemonProgram {
         }
         if mode == .perUser, let fault = layout.runtimeFault() {
             throw StartError(
-                "the socket cannot be where the environment says: \(fault)",
+                "the socket directory that the environment names cannot be used: \(fault)",
                 hint: "unset XDG_RUNTIME_DIR, or log in as this user"
             )
         }

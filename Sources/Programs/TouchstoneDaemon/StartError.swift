@@ -23,9 +23,9 @@ struct StartError: Error {
         let hint =
             switch error.code {
             case .alreadyRunning:
-                "it serves already: touchstone status shows its process; end that first to start another"
+                "it is already running: touchstone status shows its process; stop that one first to start another"
             case .unsafePath:
-                "make it the daemon's alone: chown it to the user that runs it, chmod 700 a directory, remove a link"
+                "restrict it to the daemon: chown it to the user that runs it, chmod 700 a directory, remove a link"
             case .pathTooLong: "set XDG_RUNTIME_DIR or TOUCHSTONE_HOME to a shorter path"
             case .notASocket: "start the daemon through its socket unit"
             case .system: "look at the system's log and at the directory's permissions"

@@ -34,7 +34,7 @@ struct Agents: Sendable {
         guard mode == .system else { return nil }
         guard let group = UserDatabase().group(groupName) else {
             throw StartError(
-                "there is no group \(groupName), by which the program that draws prompts is known",
+                "there is no group \(groupName), which identifies the program that draws prompts",
                 hint: "make it: systemd-sysusers /usr/lib/sysusers.d/touchstone.conf"
             )
         }
