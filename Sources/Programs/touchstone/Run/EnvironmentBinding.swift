@@ -9,7 +9,7 @@ struct EnvironmentBinding {
     ///
     /// - Throws: `ValidationError` for any other form.
     init(argument: String) throws(ValidationError) {
-        guard let equals = argument.firstIndex(of: "=") else { throw ValidationError("it takes VAR=NAME") }
+        guard let equals = argument.firstIndex(of: "=") else { throw ValidationError("the form is VAR=NAME") }
         variable = String(argument[..<equals])
         guard Self.isName(variable) else {
             throw ValidationError("a variable has letters, digits and '_', and no digit first")

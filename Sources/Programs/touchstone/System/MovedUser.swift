@@ -24,7 +24,7 @@ struct MovedUser {
         let database = UserDatabase()
         guard let wanted = name ?? Self.asker() else {
             throw CommandError(
-                "whose keychain is meant?",
+                "no user was named",
                 hint: "name the user: --user NAME",
                 exitCode: .validationFailure
             )
@@ -47,8 +47,8 @@ struct MovedUser {
         // A daemon would not find a keychain that is moved back to any other directory.
         guard path.hasPrefix("/"), path.hasSuffix("/touchstone") else {
             throw CommandError(
-                "\(Printable.text(path)) is not the whole path of a directory 'touchstone', as each keychain's own is called",
-                hint: "name the directory by its whole path: --from DIRECTORY/touchstone",
+                "\(Printable.text(path)) is not an absolute path that ends in /touchstone, as every keychain's directory does",
+                hint: "give the absolute path: --from DIRECTORY/touchstone",
                 exitCode: .validationFailure
             )
         }
@@ -94,7 +94,7 @@ struct MovedUser {
         throw CommandError(
             "the daemon of \(user.name), process \(daemon.process), keeps the keychain in \(path); nothing was changed",
             hint:
-                "that one is moved by --from \(path); to move the one in \(Printable.text(places.userDirectory)), end it",
+                "to move that one, use --from \(path); to move the one in \(Printable.text(places.userDirectory)), stop the daemon first",
             exitCode: .notAvailable
         )
     }

@@ -15,7 +15,7 @@ struct SystemCheckCommand: ParsableCommand {
         shouldDisplay: false
     )
 
-    @Option(help: ArgumentHelp("Whose keychain, as root.", valueName: "name"))
+    @Option(help: ArgumentHelp("The keychain's user, as root.", valueName: "name"))
     var user: String?
 
     @Option(
@@ -33,7 +33,7 @@ struct SystemCheckCommand: ParsableCommand {
         guard try keychain.status().keybag != .notSetUp else {
             throw CommandError(
                 "there is no keychain where the daemon looks for it",
-                hint: "touchstone system status says where it went",
+                hint: "touchstone system status shows where it is",
                 exitCode: .notFound
             )
         }
@@ -59,7 +59,7 @@ struct SystemCheckCommand: ParsableCommand {
         let account = Account(user, in: database)
         guard unsafe setgroups(account.groups.count, account.groups) == 0, setgid(account.gid) == 0,
             setuid(account.uid) == 0, ProcessUser.uid == account.uid
-        else { throw CommandError("the user's rights cannot be taken: \(SystemError.name(of: errno))") }
+        else { throw CommandError("cannot switch to the user: \(SystemError.name(of: errno))") }
         guard let program = unsafe realpath("/proc/self/exe", nil) else { throw ExitCode.failed }
         defer { unsafe free(program) }
         var variables = [
@@ -104,7 +104,7 @@ extension MovedUser {
         }
         guard status == 0 else {
             throw CommandError(
-                "the keychain has moved, and was not checked: the former one is kept",
+                "the keychain was moved but not checked; the old one is kept",
                 hint: "as \(user.name): touchstone unlock; then: sudo touchstone system \(command)",
                 exitCode: ExitCode(status)
             )
