@@ -1,11 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"):
-// L0 C, L1 ground, L2 model, L3 workers, L4 faces. `Security`, `LocalAuthentication`, `CryptoKit` and
-// `CoreFoundation` carry Apple's names and are built on Linux only: see the end of this file.
+// Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"): L0 C, L1 ground, L2
+// model, L3 workers, L4 fronts and programs. `Security`, `LocalAuthentication`, `CryptoKit` and `CoreFoundation` have Apple's
+// names and are built on Linux only: see the end of this file.
 
-/// `.ci/run` sets it, so that a warning fails the build there and only there.
+/// Set by `.ci/run`, so that a warning fails the build there and only there.
 let warnings: [SwiftSetting] =
     Context.environment["TOUCHSTONE_WARNINGS"] == "error" ? [.treatAllWarnings(as: .error)] : []
 let settings: [SwiftSetting] =
@@ -14,25 +14,27 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),
     ]
-/// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
+/// For targets that call C or use raw memory: every unsafe operation is marked `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
 
-/// The side of the module `Touchstone` that stands on Apple's frameworks.
+/// The variant of the module `Touchstone` that uses Apple's frameworks.
 let appleSide = settings + [.define("APPLE_SIDE")]
 
-/// `Scripts/release` sets it to a directory of archives that are taken instead of shared libraries.
+/// Set by `Scripts/release` to a directory of archives to link instead of shared libraries.
 let archives = Context.environment["TOUCHSTONE_ARCHIVES"]
-/// The command is started for every secret: without any shared library it starts in a third of the time.
+/// The command starts once for every secret: statically linked it starts in a third of the time.
 ///
-/// Its addresses stay random (static-pie), which takes the linker that the toolchain brings.
+/// Addresses are still randomised (static-pie), which needs the toolchain's linker.
 let commandLinkage: [LinkerSetting] =
     archives == nil
     ? [] : [.unsafeFlags(["-static-executable", "-use-ld=lld", "-Xclang-linker", "-static-pie"])]
-/// All names are looked up at the start (`-z now`): a look-up at the first call of a function saves all vector registers to
-/// the stack, and with them what was last copied through them, such as a key.
+/// Symbols are resolved at the start (`-z now`).
 ///
-/// In a release, linked with the toolchain's archives, all addresses to be moved at a start are read: packed, they take
-/// 20 KB and not 2.4 MB. Nobody looks up names in a program, and they would take 1.4 MB.
+/// Resolving one at the first call of a function would save all vector registers to the stack, and with them what was last copied
+/// through them, such as a key.
+///
+/// In a release, which links the toolchain's archives, all relocations are read at a start: packed, they take 20 KB instead of
+/// 2.4 MB. Exported symbols, which nothing looks up in a program, would take 1.4 MB.
 let daemonLinkage: [LinkerSetting] = {
     var linker = ["-z", "now"]
     var driver: [String] = []
@@ -46,7 +48,7 @@ let daemonLinkage: [LinkerSetting] = {
 let examples = [
     "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
 ]
-/// Those of the module `Touchstone`.
+/// The examples of the module `Touchstone`.
 let asyncExamples = ["CapabilityWatch", "Notes", "PaymentSigner", "SealedFile", "SessionTokens"]
 
 let package = Package(
@@ -57,28 +59,28 @@ let package = Package(
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         // The async API; none of its modules has a name of Apple's.
         .library(name: "Touchstone", targets: ["Touchstone"]),
-        // Signing in to a server with it; brings Foundation's networking.
+        // Signing in to a server with the async API; needs Foundation's networking.
         .library(name: "TouchstoneLogin", targets: ["TouchstoneLogin", "Touchstone"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
-        // What a device and a server both read and write; depends on nothing.
+        // The formats that a device and a server exchange; no dependencies.
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
         .library(name: "FrequentWords", targets: ["FrequentWords"]),
-        // RSA's public operation without a padding, for endorsement keys of TPMs; depends on nothing.
+        // RSA's public-key operation without padding, for endorsement keys of TPMs; no dependencies.
         .library(name: "ModularArithmetic", targets: ["ModularArithmetic"]),
-        // An app's side of WebAuthn, on keys that the daemon holds.
+        // An app's side of WebAuthn, with keys that the daemon holds.
         .library(name: "WebAuthnDevice", targets: ["WebAuthnDevice", "WebAuthnModel"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstone-agent", targets: ["touchstone-agent"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
-        // For tests of apps, which name it as a dependency beside the kit; never installed.
+        // For tests of apps, which depend on it and on the test kit; never installed.
         .executable(name: "touchstoned-testing", targets: ["touchstoned-testing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
-        // The target `Primitives` calls the C library inside it, which promises nothing from one version to the next: neither
-        // its names nor where it puts a key. Tried with 4.5.2. A patch may come by itself, since the known answers at a
-        // daemon's start judge it; a new minor version is tried first (PrimitivesTests, KeyResidueTests). No `exact:`, which would
-        // leave an app no other package that wants another patch.
+        // The target `Primitives` calls the C library inside it, which guarantees neither symbol names nor where it keeps a key
+        // from one version to the next. Tested with 4.5.2. Patch releases are accepted, because the known answers at a daemon's
+        // start check them; a new minor version is tested first (PrimitivesTests, KeyResidueTests). No `exact:`, because then an
+        // app could not use a package that requires another patch release.
         .package(url: "https://github.com/apple/swift-crypto.git", .upToNextMinor(from: "4.5.2")),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -91,7 +93,7 @@ let package = Package(
         .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "COpenSSL",
-            // The linker does not export what it thinks no library asks for.
+            // The linker exports only the symbols that it sees a library use.
             linkerSettings: [
                 .unsafeFlags([
                     "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_new",
@@ -109,7 +111,7 @@ let package = Package(
         .target(name: "Threads", swiftSettings: nearC),
         .target(name: "FrequentWords", swiftSettings: nearC),
         .target(name: "ModularArithmetic", swiftSettings: settings),
-        // The one target that calls C's cryptography.
+        // The only target that calls cryptography in C.
         .target(
             name: "Primitives",
             dependencies: ["CLinux", "SecretMemory", .product(name: "Crypto", package: "swift-crypto")],
@@ -124,13 +126,13 @@ let package = Package(
             swiftSettings: nearC
         ),
 
-        // What the system tells of processes and enrolled fingers: the daemon of a user looks itself, the broker for others.
+        // System facts about processes and enrolled fingers: a per-user daemon reads them itself, other daemons ask the broker.
         .target(name: "SystemFacts", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
 
-        // What the daemon and the broker say to each other.
+        // The protocol between the daemon and the broker.
         .target(name: "BrokerProtocol", dependencies: ["CBOR"], swiftSettings: nearC),
 
-        // L3: workers; none knows another.
+        // L3: workers; none depends on another.
         .target(
             name: "AuthenticationEngine",
             dependencies: ["FrequentWords", "KeychainModel", "SecretMemory"],
@@ -149,7 +151,7 @@ let package = Package(
             dependencies: ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"],
             swiftSettings: nearC
         ),
-        // Asks the broker, for a daemon under another account.
+        // Queries the broker, for a daemon under a dedicated account.
         .target(
             name: "BrokerDriver",
             dependencies: [
@@ -171,13 +173,13 @@ let package = Package(
             dependencies: ["CLinux", "KeychainModel", "SecretMemory", "Threads"],
             swiftSettings: nearC
         ),
-        // The use cases, over the ports alone; whoever speaks a protocol with callers is a door to it.
+        // The use cases, written against the ports only; targets that speak a protocol with callers are its doors.
         .target(
             name: "Desk",
             dependencies: ["KeychainModel", "Primitives", "SecretMemory"],
             swiftSettings: nearC
         ),
-        // Moving a keychain to system mode and back, and what that mode is made of; for the command line alone.
+        // Moving a keychain to system mode and back, and the components of system mode; for the command line only.
         .target(name: "SystemMigration", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
         .target(
             name: "KeychainServer",
@@ -200,16 +202,16 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // L4: faces.
+        // L4: fronts and programs.
         .target(
             name: "Touchstone",
             dependencies: [
                 "KeychainClient", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            // The other side of the same module: TouchstoneOnFronts has it.
+            // The variant for Apple's systems, built by TouchstoneOnFronts.
             exclude: ["Apple"],
-            // As apps have it from Xcode 26 on: a call runs where its caller is.
+            // The default of apps from Xcode 26 on: an async function runs on its caller's actor.
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
         .target(
@@ -264,7 +266,7 @@ let package = Package(
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
-        // Names callers and digests templates for daemons under another account: root with one capability.
+        // Identifies callers and digests templates for daemons under a dedicated account: runs as root with one capability.
         .target(
             name: "TouchstoneBroker",
             dependencies: [
@@ -278,7 +280,7 @@ let package = Package(
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
-        // The same, with parts that a test chooses.
+        // The daemon with parts that a test chooses.
         .executableTarget(
             name: "touchstoned-testing",
             dependencies: [
@@ -288,7 +290,7 @@ let package = Package(
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
-        // Draws boxes in the user's session for a daemon of another account; its program is set-gid.
+        // Draws prompts in the user's session for a daemon under a dedicated account; the program is set-gid.
         .target(
             name: "TouchstoneAgent",
             dependencies: [
@@ -313,14 +315,14 @@ let package = Package(
             linkerSettings: commandLinkage
         ),
 
-        // The test kit: real parts in private places, for an app's tests too.
+        // The test kit: the real daemon and other real parts, isolated; also for an app's tests.
         .target(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
                 "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
             ],
-            // Read where it is.
+            // Read from the source directory.
             exclude: ["System/unit-sandbox.py", "System/unit_calls.py"],
             swiftSettings: nearC
         ),
@@ -363,7 +365,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            // Keychains that former versions made, read in place.
+            // Keychains that earlier versions created, read from the source directory.
             exclude: ["Fixtures"],
             swiftSettings: settings
         ),
@@ -385,7 +387,7 @@ let package = Package(
             dependencies: ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings
         ),
-        // The device beside the daemon, the server's program and other people's verifiers.
+        // Tests the device with the daemon, the server's program and third-party verifiers.
         .testTarget(
             name: "WebAuthnDeviceTests",
             dependencies: [
@@ -422,7 +424,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // A scripted peer at the other end of the client's socket.
+        // A scripted daemon for the client's socket.
         .target(
             name: "ScriptedDaemon",
             dependencies: ["CBOR", "KeychainClient", "KeychainModel", "SecretMemory"],
@@ -444,7 +446,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // The real programs, which the build puts beside the tests.
+        // Runs the real programs, which the build puts beside the tests.
         .testTarget(
             name: "DaemonTests",
             dependencies: [
@@ -475,7 +477,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Apart from the others, whose deadlines they would keep waiting.
+        // A separate target, because its load would delay the other tests past their deadlines.
         .testTarget(
             name: "DaemonLoadTests",
             dependencies: [
@@ -518,7 +520,7 @@ let package = Package(
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
-        // The module's side for Apple's systems, over our own fronts; the folder is a link to the module's.
+        // The module's variant for Apple's systems, built on our own fronts; the folder is a link to the module's.
         .target(
             name: "TouchstoneOnFronts",
             dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
@@ -526,7 +528,7 @@ let package = Package(
             exclude: ["Touchstone/Linux", "Touchstone/Touchstone.docc"],
             swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
-        // The tests of the module word for word, by links: `import Touchstone` is the target above here.
+        // The module's own tests, by links: `import Touchstone` means the target above here.
         .testTarget(
             name: "TouchstoneOnFrontsTests",
             dependencies: [
@@ -539,7 +541,7 @@ let package = Package(
                 .unsafeFlags(["-module-alias", "Touchstone=TouchstoneOnFronts"]),
             ]
         ),
-        // Beside the server's program, which the package in Server/ builds.
+        // Runs the server's program, which the package in Server/ builds.
         .testTarget(
             name: "TouchstoneLoginTests",
             dependencies: [
@@ -573,13 +575,13 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Apple's names alone: Conformance/Package.swift runs the same sources elsewhere.
+        // Uses only Apple's API: Conformance/Package.swift runs the same sources elsewhere.
         .testTarget(
             name: "ConformanceTests",
             dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
             path: "Conformance/Tests/ConformanceTests"
         ),
-        // Every public name of Apple's that is promised, in both language modes; Scripts/surface.swift writes it.
+        // Every supported public name of Apple's API, in both language modes; generated by Scripts/surface.swift.
         .testTarget(
             name: "SurfaceTests",
             dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"]
@@ -589,7 +591,7 @@ let package = Package(
             dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"],
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
-        // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
+        // Common spellings of iOS code, in both language modes; without upcoming features, as in an app.
         .testTarget(
             name: "SecurityIdiomsTests",
             dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"]
@@ -614,7 +616,7 @@ let package = Package(
                 path: "Examples/DeviceSignIn",
                 swiftSettings: warnings
             ),
-            // The same with the module for it.
+            // The same with the module `TouchstoneLogin`.
             .executableTarget(
                 name: "SignIn",
                 dependencies: ["Touchstone", "TouchstoneLogin"],
@@ -648,14 +650,15 @@ let package = Package(
         }
 )
 
-// The Swift Package Index builds the documentation with this plugin; `Scripts/documentation` needs none, and no app fetches it.
+// The Swift Package Index builds the documentation with this plugin; `Scripts/documentation` does not need it, and apps do not
+// fetch it.
 if Context.environment["SPI_GENERATE_DOCS"] != nil {
     package.dependencies.append(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")
     )
 }
 
-/// The layers, as folders under `Sources`: a target imports targets of its own folder or of one named before it
+/// The layers, as folders under `Sources`: a target imports targets of its own folder or of one listed before it
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
@@ -676,7 +679,7 @@ let layers: KeyValuePairs = [
         "touchstone-demo",
     ],
 ]
-/// Those that do not import each other, because they meet through ports; a door imports the desk, which it is one to.
+/// Targets that do not import each other, because they communicate through ports; a door may import `Desk`.
 let workers = Set(
     layers.filter { ["Core", "Drivers", "Doors"].contains($0.key) }.flatMap { $0.value }
 )
@@ -697,13 +700,13 @@ for target in package.targets {
 }
 
 #if !os(Linux)
-    // On Apple's systems the frameworks are the system's own: the same products, with nothing in them but re-exports, so that
-    // an app's manifest is one for both. The targets have names of their own, or they would hide what they re-export.
+    // On Apple's systems the frameworks are the system's own: the products are the same, but only re-export them, so that an app
+    // needs one manifest for both. The targets have names of their own, because otherwise they would hide what they re-export.
     let frameworks = ["Security", "LocalAuthentication", "CryptoKit"]
     package.dependencies = []
     package.products = frameworks.map { .library(name: $0, targets: ["Apple\($0)"]) }
     package.targets = frameworks.map { .target(name: "Apple\($0)", path: "Sources/Apple/\($0)") }
-    // The async API stands on them alone; TouchstoneOnFronts is the same target elsewhere.
+    // The async API depends on them only; on Linux the same target is TouchstoneOnFronts.
     package.platforms = [.macOS(.v15), .iOS(.v18)]
     package.products.append(.library(name: "Touchstone", targets: ["Touchstone"]))
     package.targets.append(
@@ -716,7 +719,7 @@ for target in package.targets {
     )
 #endif
 
-/// Keeps these targets of the package and what they need, and no product.
+/// Keeps only these targets of the package and their dependencies, and no products.
 @MainActor
 func keep(only names: [String]) {
     var needed = Set(names)
@@ -731,18 +734,18 @@ func keep(only names: [String]) {
     package.products = []
 }
 
-// `Scripts/test TARGET` and `Scripts/test-sanitized` name the tests they run, so that nothing else is built.
+// Set by `Scripts/test TARGET` and `Scripts/test-sanitized` to the tests they run, so that nothing else is built.
 if let tests = Context.environment["TOUCHSTONE_TESTS"]?.split(separator: " ").map(String.init) {
-    // A test of system mode runs the conformance suite as a user of its machine.
+    // A system mode test runs the conformance suite as a user of its machine.
     keep(only: tests.contains("SystemModeTests") ? tests + ["ConformanceTests"] : tests)
 }
 
-// What `Scripts/fuzz` and `Scripts/benchmark` build, of the same targets as the product; nobody else has it.
+// What `Scripts/fuzz` and `Scripts/benchmark` build, from the product's own targets; not part of any other build.
 switch Context.environment["TOUCHSTONE_TOOLS"] {
 case "fuzz":
     package.targets += [
         .systemLibrary(name: "CLibFuzzer", path: "Fuzz/Sources/CLibFuzzer"),
-        // Two files of the daemon, without all that it is made of.
+        // Two files of the daemon, without its dependencies.
         .target(
             name: "DaemonConfiguration",
             dependencies: [.product(name: "Logging", package: "swift-log")],
@@ -760,12 +763,12 @@ case "fuzz":
             ],
             path: "Fuzz/Sources/fuzz",
             swiftSettings: nearC,
-            // The default linker stops at debug information of this size.
+            // The default linker fails with debug information of this size.
             linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
         ),
     ]
     keep(only: ["fuzz"])
-    // All of it with libFuzzer's instrumentation; Scripts/fuzz links the toolchain's libFuzzer.
+    // Everything with libFuzzer's instrumentation; Scripts/fuzz links the toolchain's libFuzzer.
     for target in package.targets where target.type != .system {
         target.swiftSettings =
             (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
@@ -774,17 +777,17 @@ case "fuzz":
 case "benchmarks":
     let sources = "Benchmarks/Sources/"
     package.targets += [
-        // Apple's functions as an app calls them.
+        // Apple's functions, called as an app calls them.
         .target(
             name: "AppCalls",
             dependencies: ["CoreFoundation", "Security"],
             path: sources + "AppCalls",
             swiftSettings: settings
         ),
-        // The fewest commands of a TPM for the same work, straight to the library.
+        // The fewest TPM commands for the same work, by direct calls to the library.
         .target(name: "CTPMLimit", dependencies: ["CTSS2", "COpenSSL"], path: sources + "CTPMLimit"),
         .target(name: "CProcessors", path: sources + "CProcessors"),
-        // The limit that the daemon is measured beside.
+        // The limit daemon, a lower bound that the daemon is measured against.
         .executableTarget(
             name: "limit-daemon",
             path: sources + "limit-daemon",

@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Programs as they are written for iOS and macOS: the same source builds there with the system's own frameworks. The last five
-// are of the module Touchstone, on Linux.
+// Programs written as for iOS and macOS: the same source builds there with the system's frameworks. The last five use the module
+// Touchstone, on Linux.
 
-/// The name by which SwiftPM knows the package: the last part of its address or path.
+/// The name that SwiftPM gives the package: the last part of its URL or path.
 ///
 /// With `.package(url: "https://…/touchstone.git", …)` it is "touchstone"; here it is the name of the checkout's folder.
 let touchstone = String(Context.packageDirectory.split(separator: "/").dropLast().last ?? "")
 
-/// One product, which brings the modules of all; under other names on disk, or other packages take them for Apple's.
+/// One product, which contains all four modules; the aliases keep other packages from mistaking them for Apple's.
 let keychain = Target.Dependency.product(
     name: "CryptoKit",
     package: touchstone,
@@ -30,7 +30,7 @@ let package = Package(
 )
 
 #if os(Linux)
-    /// No module of it has a name of Apple's, so it needs no aliases.
+    /// None of its modules has a name of Apple's, so it needs no aliases.
     let touchstoneProduct = Target.Dependency.product(name: "Touchstone", package: touchstone)
     package.targets += [
         "CapabilityWatch", "Notes", "PaymentSigner", "SealedFile", "SessionTokens",

@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The server side, a package of its own: swift-certificates cannot share a build with a module named `Security`
-// of the root package (docs/ARCHITECTURE.md, section "Server").
+// The server, a separate package: swift-certificates cannot be built together with the root package's module
+// `Security` (docs/ARCHITECTURE.md, section "Server").
 
-/// `.ci/run` sets it, so that a warning fails the build there and only there.
+/// Set by `.ci/run`, so that a warning fails the build there and only there.
 let warnings: [SwiftSetting] =
     Context.environment["TOUCHSTONE_WARNINGS"] == "error" ? [.treatAllWarnings(as: .error)] : []
 let settings: [SwiftSetting] =
@@ -24,7 +24,7 @@ let package = Package(
         .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
         .library(name: "PostgreSQLStore", targets: ["PostgreSQLStore"]),
         .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
-        // The app's side: `TouchstoneLogin` of the package above over async-http-client.
+        // The app's side: `TouchstoneLogin` of the root package with async-http-client.
         .library(name: "TouchstoneLoginAsyncHTTP", targets: ["TouchstoneLoginAsyncHTTP"]),
         .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
@@ -57,7 +57,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // What a relying party computes, without HTTP and without a store.
+        // A relying party's computations, without HTTP and without a store.
         .target(
             name: "RelyingParty",
             dependencies: [
@@ -70,13 +70,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "SecureRandom", swiftSettings: settings),
-        // What servers keep and share: the operations and their records, without a database.
+        // The operations and records of the store that servers share, independent of a database.
         .target(
             name: "AccountStore",
             dependencies: ["SecureRandom", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings
         ),
-        // The operations in SQL, once for all databases.
+        // The operations in SQL, shared by all databases.
         .target(
             name: "SQLAccountStore",
             dependencies: ["AccountStore", .product(name: "Crypto", package: "swift-crypto")],
@@ -95,7 +95,7 @@ let package = Package(
             dependencies: ["AccountStore", "CPostgreSQL", "SQLAccountStore"],
             swiftSettings: settings
         ),
-        // Writes as servers do, and says what was acknowledged, until a test kills it.
+        // Writes as a server does, and prints what was acknowledged, until a test kills it.
         .executableTarget(
             name: "store-writer",
             dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
@@ -125,7 +125,7 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
-            // Compiled in: the program is all that has to be installed.
+            // Embedded, so that only the program has to be installed.
             resources: [.embedInCode("Page/Files")],
             swiftSettings: settings
         ),
@@ -187,7 +187,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // An authenticator, a maker of them, and a TPM in software.
+        // An authenticator, its manufacturer, and a TPM, all in software.
         .target(
             name: "WebAuthnTestKit",
             dependencies: [
@@ -222,7 +222,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Both transports against the same peers.
+        // Tests both transports against the same peers.
         .testTarget(
             name: "TouchstoneLoginAsyncHTTPTests",
             dependencies: [

@@ -1,4 +1,4 @@
-// Asks for a finger or the passcode before it goes on.
+// Asks for a finger or the passcode before continuing.
 import Foundation
 import LocalAuthentication
 

@@ -1,19 +1,19 @@
 import Foundation
 import LocalAuthentication
 
-/// Locks an app until its owner shows a finger, or the passcode where the finger is not possible.
+/// Locks an app until its owner presents a finger, or the passcode if a finger cannot be used.
 final class BiometricLock {
-    /// What became of an attempt to open the lock.
+    /// The result of an attempt to open the lock.
     enum Outcome {
         case open
         case stillClosed(String)
-        /// Fingers were enrolled or removed since the lock was last open: sign in anew.
+        /// Fingers were enrolled or removed since the lock was last opened: sign in again.
         case fingersChanged
     }
 
     private var knownFingers: Data?
 
-    /// How the app may call it in a sentence.
+    /// The name of the biometry, for use in a sentence.
     var nameOfBiometry: String {
         let context = LAContext()
         _ = context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil)
@@ -26,7 +26,7 @@ final class BiometricLock {
         }
     }
 
-    /// Asks the owner.
+    /// Asks the owner to authenticate.
     func open(reason: String) async -> Outcome {
         let context = LAContext()
         context.localizedFallbackTitle = "Use Passcode"

@@ -1,4 +1,4 @@
-// Locks a program until its owner shows a finger or the passcode.
+// Locks a program until its owner presents a finger or the passcode.
 import Foundation
 
 let lock = BiometricLock()

@@ -1,4 +1,4 @@
-// Keeps a note behind the enrolled finger, and reads it back: the sample of OWASP's testing guide for iOS.
+// Stores a note that only an enrolled finger opens, and reads it back: the sample of OWASP's testing guide for iOS.
 import Foundation
 import LocalAuthentication
 import Security

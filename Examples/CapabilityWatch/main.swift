@@ -1,4 +1,4 @@
-// Says what a prompt could ask for now, and again after each change, as a settings page does; runs until it is ended.
+// Prints which methods a prompt could use now, and again after each change, as a settings page does; runs until killed.
 import Foundation
 import Touchstone
 
@@ -17,7 +17,7 @@ do {
     print(line("passcode", try await Keychain.current.capability(for: .passcode)))
     for await capability in Keychain.current.capabilities() {
         print(line("finger", capability))
-        // Whoever reads a pipe gets the line now.
+        // So that a reader of a pipe gets the line immediately.
         fflush(nil)
     }
 } catch {

@@ -2,9 +2,9 @@ import Foundation
 import WebAuthnDevice
 import WebAuthnModel
 
-/// A device that signs in to one account without its password.
+/// A device that signs in to an account without its password.
 struct Device {
-    /// What went wrong on this side.
+    /// An error on the device's side.
     struct Failure: LocalizedError {
         let errorDescription: String?
         init(_ words: String) { errorDescription = words }
@@ -18,7 +18,7 @@ struct Device {
         DeviceAuthenticator(relyingParty: "localhost", origin: url)
     }
 
-    /// What was kept at ``enrol(url:user:password:)``.
+    /// The device stored by ``enrol(url:user:password:)``.
     static func kept() throws -> Device {
         let text = try Vault.read("device", prompt: "find your account")
         guard let members = try JSONValue(parsing: Array(text)).object, let url = members["url"]?.string,
@@ -32,7 +32,7 @@ struct Device {
         )
     }
 
-    /// Signs in by password, and makes this device one that signs in without it.
+    /// Signs in with the password, and sets up this device to sign in without it.
     static func enrol(url: String, user: String, password: String) throws -> Device {
         let proofKey = try ProofKey(reason: "make a session key")
         guard let service = Service(url: url, proofKey: proofKey) else {
@@ -81,7 +81,7 @@ struct Device {
         return device
     }
 
-    /// Has the server's CA certify this chip's attestation key; no certificates without a chip.
+    /// Gets this TPM's attestation key certified by the server's CA; no certificates if there is no TPM.
     private static func certificates(_ service: Service) throws -> [[UInt8]] {
         let enrolment: AttestationEnrolment
         do {
@@ -100,7 +100,7 @@ struct Device {
 
     // MARK: Sessions
 
-    /// Opens the token with the finger, and renews the session.
+    /// Reads the token, which asks for the finger, and renews the session.
     func renew() throws {
         let token = try Vault.read("token", prompt: "open your session")
         let tokens = try service.renew(String(decoding: token, as: UTF8.self))
@@ -108,9 +108,9 @@ struct Device {
         Self.say("the token is open, the session renewed: \(Self.summary(tokens))")
     }
 
-    /// Signs in by the device's key.
+    /// Signs in with the device's key.
     ///
-    /// - Returns: what was sent.
+    /// - Returns: the request's body.
     @discardableResult
     func signIn() throws -> JSONValue {
         let begun = try service.call("POST", "/v1/login/options", [:])
@@ -131,7 +131,7 @@ struct Device {
         return ["ceremonyId": begun["ceremonyId"], "credential": signed.json]
     }
 
-    /// Signs in, and does what somebody would who had listened: sends the same again, also to a new ceremony.
+    /// Signs in, then replays as an eavesdropper would: sends the same answer again, also for a new challenge.
     func replay() throws {
         let body = try signIn()
         service.access = nil
@@ -174,6 +174,6 @@ extension Service {
 }
 
 extension JSONValue {
-    /// A member; null where there is none.
+    /// A member; null if there is none.
     subscript(name: String) -> JSONValue { object?[name] ?? .null }
 }

@@ -3,9 +3,9 @@ import LoopbackHTTP
 import WebAuthnDevice
 import WebAuthnModel
 
-/// The server that the app signs in to, as its API has it.
+/// The API of the server that the app signs in to.
 final class Service {
-    /// What the server refused, in its own words.
+    /// An error returned by the server, in its own words.
     struct Refusal: LocalizedError {
         let status: Int
         let code: String
@@ -14,7 +14,7 @@ final class Service {
         var errorDescription: String? { "\(status) \(code)" + (detail.map { ": \($0)" } ?? "") }
     }
 
-    /// The public address, such as `http://localhost:8080`: also the app's origin, and what proofs are made for.
+    /// The public URL, such as `http://localhost:8080`: also the app's origin and the URL in proofs.
     let url: String
     let proofKey: ProofKey
     /// The session's access token.
@@ -31,7 +31,7 @@ final class Service {
         http = LoopbackHTTP(port: port)
     }
 
-    /// Sends JSON, with a proof of the session key where a session begins.
+    /// Sends JSON; with a proof of possession of the session key if `bound`, for a request that starts a session.
     func call(
         _ method: String,
         _ path: String,
@@ -60,7 +60,7 @@ final class Service {
         type: String,
         bound: Bool
     ) throws -> JSONValue {
-        // The server gives a nonce to those who come without.
+        // The server answers a proof without a nonce with a nonce to use.
         for isLast in [false, true] {
             var headers = ["Content-Type": type]
             if let access { headers["Authorization"] = "Bearer \(access)" }

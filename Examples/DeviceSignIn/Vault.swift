@@ -1,7 +1,7 @@
 import Foundation
 import Security
 
-/// What the app keeps in the keychain.
+/// The app's items in the keychain.
 enum Vault {
     /// Why something could not be kept or read.
     struct Failure: LocalizedError {
@@ -12,7 +12,7 @@ enum Vault {
         }
     }
 
-    /// Keeps data in the place of older; sealed under the enrolled fingers when `isSealed`.
+    /// Stores data, replacing older data; only the enrolled fingers open it if `isSealed`.
     static func keep(_ data: Data, as name: String, isSealed: Bool) throws {
         let deleted = SecItemDelete(query(name) as CFDictionary)
         guard deleted == errSecSuccess || deleted == errSecItemNotFound else {
@@ -34,7 +34,7 @@ enum Vault {
         guard added == errSecSuccess else { throw Failure(status: added) }
     }
 
-    /// Reads data, asking for the finger where they are sealed.
+    /// Reads data; asks for the finger if the data is sealed.
     static func read(_ name: String, prompt: String) throws -> Data {
         var wanted = query(name)
         wanted[kSecReturnData as String] = true

@@ -1,5 +1,5 @@
-// Signs in to a touchstone-server with a key of this device: enrol URL USER (the password from standard input), renew,
-// sign-in, replay.
+// Signs in to a touchstone-server with a key of this device. Commands: enrol URL USER (reads the password from standard
+// input), renew, sign-in, replay.
 import Foundation
 import WebAuthnDevice
 

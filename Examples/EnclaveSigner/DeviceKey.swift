@@ -3,14 +3,14 @@ import Foundation
 import LocalAuthentication
 import Security
 
-/// A key that never leaves this machine and signs for nobody but its owner.
+/// A key that never leaves this machine and signs only with its owner's consent.
 struct DeviceKey {
     private let key: SecureEnclave.P256.Signing.PrivateKey
 
-    /// What others verify with.
+    /// The public key, with which others verify signatures.
     var publicKey: P256.Signing.PublicKey { key.publicKey }
 
-    /// The key of this name; a new one when there is none.
+    /// Finds the key of this name, or creates it.
     init(name: String, reason: String) throws {
         let context = LAContext()
         context.localizedReason = reason
@@ -37,10 +37,10 @@ struct DeviceKey {
         try Self.keep(key.dataRepresentation, name)
     }
 
-    /// Signs; its owner is asked.
+    /// Signs a message, after asking the owner.
     func sign(_ message: Data) throws -> P256.Signing.ECDSASignature { try key.signature(for: message) }
 
-    // The representation is sealed by the hardware: the keychain is only a convenient place for it.
+    // The hardware seals the representation: the keychain is only a convenient place to store it.
 
     private static func query(_ name: String) -> [CFString: Any] {
         [

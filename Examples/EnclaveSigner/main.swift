@@ -1,4 +1,4 @@
-// Signs a challenge, as a server sends it at sign-in, with a key of this machine's hardware.
+// Signs a challenge, as a server sends it at sign-in, with a key kept by this machine's hardware.
 import CryptoKit
 import Foundation
 import LocalAuthentication
@@ -13,7 +13,7 @@ do {
     let signature = try key.sign(challenge)
     print("public key: \(key.publicKey.x963Representation.base64EncodedString())")
     print("signature:  \(signature.derRepresentation.base64EncodedString())")
-    // What the server does, which has the public key alone:
+    // The server's part; it has only the public key.
     let server = try P256.Signing.PublicKey(x963Representation: key.publicKey.x963Representation)
     print(server.isValidSignature(signature, for: challenge) ? "signed in" : "refused")
 } catch LAError.userCancel {

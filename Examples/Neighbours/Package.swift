@@ -1,19 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A server with TLS whose key's passphrase is in the keychain, beside the packages that servers are made of.
+// A TLS server whose key's passphrase is in the keychain, built together with common server packages.
 //
-// SwiftPM keeps the modules of all packages of a build in one folder, and many packages ask `#if canImport(Security)`: on
-// Linux they would take Touchstone's modules for Apple's. So Touchstone's get other names on disk, by aliases. Sources
-// still say `import Security`.
+// SwiftPM puts the modules of all packages of a build into one folder. On Linux, packages that test
+// `#if canImport(Security)` would mistake Touchstone's modules for Apple's. Module aliases therefore give Touchstone's
+// modules other names on disk. Sources still say `import Security`.
 
-/// The name by which SwiftPM knows the package: the last part of its address or path.
+/// The name that SwiftPM gives the package: the last part of its URL or path.
 ///
 /// Under any other name the aliases are not applied. With `.package(url: "https://…/touchstone.git", …)` it is
 /// "touchstone"; here it is the name of the checkout's folder.
 let touchstone = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
 
-/// One product, which brings all four modules; with aliases on two of them, sources find none of the modules.
+/// One product, which contains all four modules; with aliases on two products, sources find none of the modules.
 let keychain = Target.Dependency.product(
     name: "CryptoKit",
     package: touchstone,
@@ -36,7 +36,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", exact: "1.37.0"),
     ],
     targets: [
-        // A library that takes the product, for two programs, of which one takes it too.
+        // A library that depends on the product, used by two programs that depend on it too.
         .target(name: "Passphrases", dependencies: [keychain]),
         .executableTarget(
             name: "Neighbours",

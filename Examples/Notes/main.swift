@@ -1,4 +1,4 @@
-// Keeps notes: add NAME (the text from standard input), and show, which reads all of them after one prompt.
+// Stores notes: add NAME (reads the text from standard input), and show, which reads all of them after one prompt.
 import Foundation
 import Touchstone
 

@@ -1,13 +1,13 @@
-// Signs a payment with a key of this device, one prompt for each: PaymentSigner AMOUNT PAYEE.
+// Signs a payment with a key of this device, with one prompt for each: PaymentSigner AMOUNT PAYEE.
 import Foundation
 import Touchstone
 
-/// The device's key; made at the first payment, when a server would register it.
+/// The device's key; created for the first payment, when a server would register it.
 func paymentKey() async throws(TouchstoneError) -> DeviceSigningKey {
     do {
         return try await DeviceSigningKey.find("com.example.payments")
     } catch {
-        // An invalidated or expired key is not replaced here: the server has to hear of another one.
+        // An invalidated or expired key is not replaced here: the server has to register the new one.
         guard error.code == .notFound else { throw error }
         return try await DeviceSigningKey.create("com.example.payments", rule: .biometryOrPasscode)
     }
@@ -20,7 +20,7 @@ guard arguments.count == 2 else {
 }
 do {
     let key = try await paymentKey()
-    // What is shown is what is signed.
+    // The prompt shows exactly what is signed.
     let payment = "Pay \(arguments[0]) to \(arguments[1])"
     var prompt = PromptText(payment, timeout: .seconds(30))
     prompt.title = "Example Bank"

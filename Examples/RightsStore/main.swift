@@ -1,4 +1,4 @@
-// Guards an access token and a key by one right: asked once, both can be used until the right is given up.
+// Protects an access token and a key with one right: after one prompt both can be used until the right is given up.
 import Foundation
 import LocalAuthentication
 import Security

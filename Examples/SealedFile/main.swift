@@ -1,14 +1,14 @@
-// Seals a file as FILE.sealed, which asks nobody, and shows what was sealed, which asks: seal FILE, open FILE.
+// Seals a file as FILE.sealed without a prompt, and opens it after a prompt: seal FILE, open FILE.
 import Foundation
 import Touchstone
 
-/// The device's key; made with the first file.
+/// The device's key; created for the first file.
 func sealingKey() async throws(TouchstoneError) -> DeviceSealingKey {
     do {
         return try await DeviceSealingKey.find("com.example.files")
     } catch {
         guard error.code == .notFound else { throw error }
-        // Not of the fingers alone: a new finger must not cost the user the files.
+        // Not for fingers only: enrolling a finger must not cost the user the files.
         return try await DeviceSealingKey.create("com.example.files", rule: .biometryOrPasscode)
     }
 }
@@ -20,7 +20,7 @@ guard arguments.count == 2, ["seal", "open"].contains(arguments[0]) else {
 }
 let file = URL(filePath: arguments[1])
 let sealed = file.appendingPathExtension("sealed")
-/// Binds the record to its name: under another one it does not open.
+/// Binds the sealed data to the file's name: under another name it does not open.
 let context = Data(file.lastPathComponent.utf8)
 do {
     if arguments[0] == "seal" {

@@ -1,4 +1,5 @@
-// Signs in once, and keeps the session's tokens under the fingers enrolled now: sign-in, show, refresh, sign-out.
+// Signs in once, and stores the session's tokens so that only the currently enrolled fingers open them: sign-in, show,
+// refresh, sign-out.
 import Foundation
 import Touchstone
 
@@ -7,16 +8,16 @@ struct Tokens: Codable {
     var refresh: String
 }
 
-/// Another finger ends the session, so whoever enrols one gets nothing; the user signs in with the password again.
+/// Enrolling a finger ends the session, so an attacker gains nothing by it; the user signs in with the password again.
 let session = SecretStore("com.example.session")
 
-/// Stands for the password and the server.
+/// A stand-in for the password and the server.
 func signInWithPassword() -> Tokens { Tokens(access: "access-1", refresh: "refresh-1") }
 
 do {
     switch CommandLine.arguments.dropFirst().first {
     case "sign-in":
-        // What a change of fingers took away is deleted here and nowhere else, because the user has just signed in.
+        // Tokens invalidated by a change of fingers are deleted only here, because the user has just signed in.
         try await session.delete("tokens")
         try await session.write(signInWithPassword(), for: "tokens")
         print("signed in")

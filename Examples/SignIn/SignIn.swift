@@ -1,4 +1,4 @@
-// Signs in to a touchstone-server: by password the first time, by a finger from then on.
+// Signs in to a touchstone-server: with the password the first time, with a finger from then on.
 //
 //     SignIn http://localhost:8080 anna < password
 import Foundation
@@ -23,7 +23,7 @@ struct SignIn {
         }
     }
 
-    /// The user's session, by whatever is needed to get one.
+    /// The user's session; signs in with a finger or the password, as needed.
     static func session(_ login: LoginClient, user: String) async throws(TouchstoneError) -> LoginSession {
         switch try await login.state() {
         case .ready: return try await login.signIn("Sign in to \(login.server.host() ?? "the server")")

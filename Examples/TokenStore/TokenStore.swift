@@ -1,9 +1,9 @@
 import Foundation
 import Security
 
-/// Keeps a service's tokens in the keychain, one for each account.
+/// Stores a service's tokens in the keychain, one for each account.
 struct TokenStore {
-    /// Why a token could not be kept, read or removed.
+    /// Why a token could not be stored, read or removed.
     struct Failure: LocalizedError {
         let status: OSStatus
 
@@ -14,7 +14,7 @@ struct TokenStore {
 
     let service: String
 
-    /// Keeps a token in the place of an older one.
+    /// Stores a token, replacing an older one.
     func save(_ token: Data, account: String) throws {
         let changes: [String: Any] = [kSecValueData as String: token]
         var status = SecItemUpdate(query(account) as CFDictionary, changes as CFDictionary)
@@ -26,7 +26,7 @@ struct TokenStore {
         guard status == errSecSuccess else { throw Failure(status: status) }
     }
 
-    /// The token of an account; nil when there is none.
+    /// The token of an account; nil if there is none.
     func token(account: String) throws -> Data? {
         var wanted = query(account)
         wanted[kSecReturnData as String] = true
@@ -51,7 +51,7 @@ struct TokenStore {
         return items.compactMap { $0[kSecAttrAccount as String] as? String }.sorted()
     }
 
-    /// Forgets a token, if there is one.
+    /// Removes a token, if there is one.
     func remove(account: String) throws {
         let status = SecItemDelete(query(account) as CFDictionary)
         guard status == errSecSuccess || status == errSecItemNotFound else { throw Failure(status: status) }

@@ -1,4 +1,4 @@
-// Keeps a service's tokens in the keychain: save ACCOUNT (the token from standard input), show, list, remove.
+// Stores a service's tokens in the keychain: save ACCOUNT (reads the token from standard input), show, list, remove.
 import Foundation
 
 let store = TokenStore(service: "com.example.tokens")

@@ -119,14 +119,15 @@ struct DoctorTests {
         Case("warn  fingers: none enrolled", "-> fprintd-enroll") { $0.authentication.fingers = [] },
         Case(
             "warn  fingers: left-thumb, right-index-finger; compared by name, because the templates cannot be read",
-            "-> who enrols the same finger anew while the daemon is off goes unseen: guard your session"
+            "-> re-enrolling the same finger while the daemon is not running goes undetected: protect your session"
         ) { $0.authentication.binding = .names },
         Case("warn  lockouts: the next passcode may be tried in 60 s", "-> wait") {
             $0.authentication.passcodeDelay = 60
         },
-        Case("warn  lockouts: fingers wait for the passcode", "-> touchstone unlock") {
-            $0.authentication.isBiometryLockedOut = true
-        },
+        Case(
+            "warn  lockouts: fingers are not accepted until the passcode is entered",
+            "-> touchstone unlock"
+        ) { $0.authentication.isBiometryLockedOut = true },
         Case(
             "warn  attempts: the file that counts failed attempts was replaced by an older one; the newer counts hold",
             "-> find out which program writes to the data directory"
@@ -169,19 +170,19 @@ struct DoctorTests {
             report: report(1, 0, isSetAuthentic: false)
         ),
         Case(
-            "fail  store: damaged: the log of the last changes is damaged",
+            "fail  store: damaged: the log of recent changes is damaged",
             "-> touchstone repair shows what is wrong, by name",
             exit: 9
         ) {
             $0.keybag = .locked
-            ($0.storeFaults, $0.itemsFault) = (["the log of the last changes is damaged"], .logDamaged)
+            ($0.storeFaults, $0.itemsFault) = (["the log of recent changes is damaged"], .logDamaged)
         },
         Case(
-            "fail  store: the store is an older copy of itself: the TPM counted further",
+            "fail  store: the store is an older copy: the TPM's counter is ahead of it",
             "-> put the newer data directory back while the daemon is stopped, or accept this one with the recovery"
                 + " code: touchstone recover",
             exit: 9
-        ) { ($0.storeFaults, $0.itemsFault) = (["the store is an older copy of itself"], .rolledBack) },
+        ) { ($0.storeFaults, $0.itemsFault) = (["the store is an older copy"], .rolledBack) },
     ]
 
     private func daemon(_ home: TemporaryHome, _ told: Case) throws -> ScriptedDaemon {
@@ -313,7 +314,7 @@ struct DoctorTests {
         #expect(other.text.contains("ok    configuration: \(file)\n"))
         #expect(
             other.text.contains(
-                "fail  store's directory: \(home.layout.dataDirectory) is no directory\n      -> move it away\n"
+                "fail  store's directory: \(home.layout.dataDirectory) is not a directory\n      -> move it away\n"
             ),
             "\(other)"
         )

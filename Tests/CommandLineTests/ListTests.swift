@@ -37,7 +37,7 @@ struct ListTests {
         run.terminal = terminal
         run.drawsOnTerminal = true
         #expect(try await run.run().status == 0)
-        try await terminal.wait(for: "NAME  DEMANDS   CREATED")
+        try await terminal.wait(for: "NAME  REQUIRES  CREATED")
         try await terminal.wait(for: "mail  passcode  2026-01-01 00:00")
         _ = keychain
     }
@@ -78,7 +78,7 @@ struct ListTests {
     func show() async throws {
         let keychain = try ScriptedKeychain(home, Self.secrets)
         let text = try await CommandRun("show", "bank", home: home).run().text
-        #expect(text.contains("Demands:    a finger of those enrolled when it was stored\n"))
+        #expect(text.contains("Requires:   a finger of those enrolled when it was stored\n"))
         #expect(text.contains("Changed:    2026-02-28 23:59\n"))
         #expect(text.contains("Reference:  09090909090909090909090909090909\n"))
         #expect(try await CommandRun("show", "gone", home: home).run().status == 3)

@@ -32,7 +32,7 @@ struct MigrateTests {
         #expect(
             export.text == """
                 \(file) holds 2 items, sealed under the recovery code.
-                Left out, because they demand the fingers that are enrolled here: 1
+                Left out, because they require the fingers enrolled on this machine: 1
                   touchstone: finger
 
                 """
@@ -65,7 +65,7 @@ struct MigrateTests {
         #expect(
             refused.errors == """
                 error: \(file) exists already
-                hint: --replace puts the export in its place
+                hint: use --replace to replace it
 
                 """
         )

@@ -16,7 +16,7 @@ struct NameTests {
         #expect(try await keychain.run("add", "mail", input: "two").status == 10)
         #expect(try await keychain.run("cp", "mail", "web mail").status == 0)
         #expect(try await keychain.run("get", "web mail").text == "one")
-        #expect(try await keychain.run("show", "web mail").text.contains("Demands:    nothing"))
+        #expect(try await keychain.run("show", "web mail").text.contains("Requires:   nothing"))
         #expect(try await keychain.run("cp", "mail", "web mail").status == 10)
         #expect(try await keychain.run("mv", "mail", "web mail").status == 10)
         let before = keychain.prompts

@@ -61,7 +61,7 @@ struct PromptTerminalTests {
         }
         // Twice, with `fg` in the hint.
         try await Deadline.wait(for: "the refusal") { terminal.text.contains("exit=8") ? true : nil }
-        #expect(terminal.text.contains("it runs in the background"))
+        #expect(terminal.text.contains("the command runs in the background"))
         #expect(terminal.text.contains("bring it to the foreground with fg"))
         #expect(try failures(keychain) == 0)
         #expect(!terminal.text.contains("Passcode:"))

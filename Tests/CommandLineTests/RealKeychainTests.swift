@@ -56,7 +56,7 @@ struct RealKeychainTests {
         let list = try await keychain.run("list")
         #expect(list.text.split(separator: "\n").map { $0.prefix { $0 != "\t" } } == ["mail", "new"])
         #expect(list.text.contains("new\teither\t20"))
-        #expect(try await keychain.run("show", "new").text.contains("Demands:    a finger or the passcode\n"))
+        #expect(try await keychain.run("show", "new").text.contains("Requires:   a finger or the passcode\n"))
         #expect(try await keychain.run("delete", "mail", "--yes").status == 0)
         #expect(try await keychain.run("get", "mail").status == 3)
         #expect(try await keychain.run("delete", "mail", "--yes").status == 3)
@@ -173,7 +173,7 @@ struct RealKeychainTests {
         #expect(doctor.status == 1)
         #expect(doctor.text.contains("fail  prompt program: "))
         #expect(doctor.text.contains("apt install pinentry-curses"))
-        #expect(try await keychain.run("setup").errors.contains("error: no program draws the prompt\n"))
+        #expect(try await keychain.run("setup").errors.contains("error: no program can show the prompt\n"))
     }
 
     @Test("doctor finds a directory that others may enter")

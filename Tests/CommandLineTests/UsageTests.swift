@@ -116,7 +116,7 @@ struct UsageTests {
         run.environment = ["TOUCHSTONE_HOME": ""]
         let result = try await run.run()
         #expect(result.status == 7)
-        #expect(result.errors.contains("home directory"))
+        #expect(result.errors.contains("HOME is not set"))
         #expect(result.errors.hasSuffix("\nhint: set HOME\n"))
     }
 

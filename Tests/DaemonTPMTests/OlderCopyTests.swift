@@ -62,7 +62,7 @@ struct OlderCopyTests {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
         let newer = try await Self.olderKeychain(keychain, copy)
-        let cause = "the store is an older copy of itself: the TPM counted further"
+        let cause = "the store is an older copy: the TPM's counter is ahead of it"
         let advice =
             "put the newer data directory back while the daemon is stopped, or accept this one with the"
             + " recovery code: touchstone recover"

@@ -131,7 +131,7 @@ struct RepairTests {
         try keychain.write(log, to: "items.sqlite-wal")
         let main = try keychain.octets("items.sqlite")
         let engine = try await keychain.restart()
-        #expect(await engine.storeFaults() == ["the log of the last changes is damaged"])
+        #expect(await engine.storeFaults() == ["the log of recent changes is damaged"])
         let proof = try await proof(engine)
         for accepting in [false, true] {
             let repair = try await engine.repair(proof: proof, accepting: accepting)

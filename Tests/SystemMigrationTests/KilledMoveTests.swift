@@ -101,7 +101,7 @@ struct KilledMoveTests {
         let empty = "mount -t tmpfs parts /usr/libexec"
         let (status, text) = try await machine.run("enable", parts: empty)
         #expect(status == 7 << 8, "\(text)")
-        #expect(text.contains("error: system mode is not whole on this machine"), "\(text)")
+        #expect(text.contains("error: system mode is not completely installed"), "\(text)")
         #expect(text.contains("touchstoned is not there"), "\(text)")
         #expect(text.contains("hint: touchstone system status"), "\(text)")
         #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))

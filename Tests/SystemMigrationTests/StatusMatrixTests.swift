@@ -82,7 +82,7 @@ enum MoveState: String, CaseIterable, Sendable {
             ]
         case .returned: ["is kept until", "sudo touchstone system disable"]
         case .twofold: ["has another keychain", "elsewhere, all but the file 'moved'"]
-        case .lost: ["is not there", "bring a backup", "remove"]
+        case .lost: ["is missing there", "bring a backup", "remove"]
         }
     }
 }
@@ -231,7 +231,7 @@ struct HostileMoveTests {
         try machine.reset()
         let before = "mount --bind /var/lib /var/lib; mount -o remount,noexec,nosuid,nodev,bind /var/lib"
         let (status, text) = try await machine.run("enable", before: before)
-        #expect(status == 7 << 8 && text.contains("the keychain has moved"), "\(text)")
+        #expect(status == 7 << 8 && text.contains("the keychain was moved"), "\(text)")
         #expect(machine.isWhole(machine.kept, owner: MoveMachine.keeper))
     }
 }

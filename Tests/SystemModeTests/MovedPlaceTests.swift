@@ -67,7 +67,7 @@ struct MovedPlaceTests {
             let finished = try await moving.move(step, ["--from", path])
             #expect(finished.status == 64, "\(finished.output)")
             #expect(
-                finished.output.contains("hint: name the directory by its whole path"),
+                finished.output.contains("hint: give the absolute path"),
                 "\(finished.output)"
             )
         }

@@ -155,7 +155,8 @@ struct WholeMoveTests {
             // empty one.
             let isOne = line == "0 secret plain"
             #expect(
-                isOne || line.hasPrefix("7 ") || line.hasPrefix("1 error: the daemon went away"),
+                isOne || line.hasPrefix("7 ")
+                    || line.hasPrefix("1 error: the connection to the daemon was lost"),
                 "\(line)"
             )
         }

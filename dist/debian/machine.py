@@ -530,7 +530,7 @@ def finger():
     check("get, by a touch: polkit lets the account use the sensor", status == 0 and "t0uched" in seen, seen)
     Scanner.enrol("alice", "left-index-finger", "other")
     status, seen = alice.run("touchstone get --show by-finger", [(rb"ouch the fingerprint sensor|Passcode: $", lock_of("alice"))])
-    check("another finger enrolled, it is gone", status == 3 or "gone for good" in seen, seen)
+    check("another finger enrolled, it is gone", status == 3 or "is lost" in seen, seen)
     alice.logout()
 
 
@@ -594,7 +594,7 @@ def sleep(alice):
 def end_of_it(alice):
     status, seen = alice.run("sudo touchstone system disable", [(rb"\[y/N\] ", b"y\n"), (BOX, PASSCODE)])
     check("sealed to the TPM it does not open for a user who may not use that: told, and the former keychain is kept",
-          status == 7 and "TPM, which cannot be reached" in seen and "the former one is kept" in seen, seen)
+          status == 7 and "TPM, which cannot be reached" in seen and "the old one is kept" in seen, seen)
     alice.logout()
     wait_for(lambda: user_is_gone(ALICE))
     run("usermod", "--append", "--groups", "tss", "alice")

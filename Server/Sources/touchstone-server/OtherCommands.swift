@@ -5,7 +5,7 @@ internal import TouchstoneServer
 struct CheckConfig: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
-        abstract: "Read the configuration and the files it names, and say what is in force."
+        abstract: "Read the configuration and the files it names, and print the settings in effect."
     )
 
     @OptionGroup var options: ConfigurationOptions
@@ -19,7 +19,7 @@ struct CheckConfig: ParsableCommand {
 /// The command `touchstone-server migrate`.
 struct Migrate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Bring the database up to date, or make it where there is none."
+        abstract: "Migrate the database to the current version, or create it."
     )
 
     @OptionGroup var options: ConfigurationOptions

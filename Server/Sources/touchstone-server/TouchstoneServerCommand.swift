@@ -7,7 +7,7 @@ internal import TouchstoneServer
 struct TouchstoneServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "touchstone-server",
-        abstract: "Signs users in by password, passkey and device key, and proves what a device claims.",
+        abstract: "Signs users in by password, passkey and device key, and verifies device attestation.",
         discussion: """
             Without a configuration it serves http://localhost:8080, keeps its store in
             $STATE_DIRECTORY or $XDG_DATA_HOME/touchstone-server, and prints a one-time token
@@ -18,7 +18,7 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
 
               listen, admin-listen       host:port of the API and of the admin port
               public-url                 the API's address as clients see it
-              tls-certificate, tls-key   PEM files; without them a proxy has to speak TLS
+              tls-certificate, tls-key   PEM files; without them a proxy must terminate TLS
               trusted-proxies            addresses whose X-Forwarded-For is believed
               data-directory, database   where keys and accounts are kept
               rp-id, rp-name             the relying party; the host of public-url by default
@@ -32,12 +32,12 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               passwords-per-minute, ceremonies-per-minute
                                          limits of one client address: failures, and begun sign-ins
               password-minimum, password-cost, password-workers, password-queue
-              request-timeout            seconds in which a request has to be there whole
+              request-timeout            seconds in which a request must arrive completely
               device-attestation         any, hardware or policy
-              endorsement                none, roots, list or any: whose chips are certified
+              endorsement                none, roots, list or any: which TPMs are certified
               endorsement-roots, endorsement-list, attestation-roots
                                          directories of PEM files, a file of SHA-256
-              service-secret-file        what services show to introspect and to ask
+              service-secret-file        the secret that services present to introspect and to ask
               log-level                  trace, debug, info, notice, warning, error, critical
 
             Exit status: 0 done; 64 wrong usage; 69 the database is not there or not up to date;

@@ -284,7 +284,7 @@ extension AuthenticationEngine {
         return TypedSecret(RecoveryCodeText.canonical(try await entered(prompt, request).octets))
     }
 
-    // MARK: Boxes
+    // MARK: Prompts
 
     private func entered(
         _ prompt: Prompt,

@@ -7,7 +7,7 @@ extension KeychainMove {
     var twoKeychains: MoveError {
         MoveError(
             .twoKeychains,
-            "there are two keychains: \(places.keptDirectory) counts, and \(places.userDirectory) has another",
+            "there are two keychains: \(places.keptDirectory) is in use, but \(places.userDirectory) has another",
             hint: "move the one in \(places.userDirectory) elsewhere, for example where a backup belongs"
         )
     }
@@ -15,7 +15,7 @@ extension KeychainMove {
     var lost: MoveError {
         MoveError(
             .lost,
-            "the keychain went to \(places.keptDirectory), and is not there",
+            "the keychain was moved to \(places.keptDirectory), but is missing there",
             hint:
                 "bring a backup of that directory back; to begin anew without it, remove \(places.userDirectory)/moved"
         )

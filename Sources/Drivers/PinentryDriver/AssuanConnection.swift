@@ -10,7 +10,7 @@ struct AssuanConnection: ~Copyable {
     struct Interruptions {
         /// Becomes readable when the task is cancelled.
         var cancel: CInt
-        /// The terminal that the box is drawn on.
+        /// The terminal that the prompt is drawn on.
         var terminal: PinentryTerminal?
     }
 

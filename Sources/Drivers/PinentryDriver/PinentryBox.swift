@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// Shows a box that has been set up, and returns what the user did.
+/// Shows a prompt that has been set up, and returns what the user did.
 struct PinentryBox {
     /// The keyword of the status line with which the program reports that it asked twice itself.
     static let repeatedStatus = "PIN_REPEATED"
@@ -10,7 +10,7 @@ struct PinentryBox {
     private let prompt: Prompt
     private let deadline: ContinuousClock.Instant
 
-    /// Takes over the commands; the deadline covers all boxes together.
+    /// Takes over the commands; the deadline covers all prompts together.
     init(_ commands: PinentryCommands, for prompt: Prompt, deadline: ContinuousClock.Instant) {
         self.commands = commands
         self.prompt = prompt
@@ -38,7 +38,7 @@ struct PinentryBox {
                     continue
                 }
                 guard !isRepeated else { return try Self.entered(first) }
-                // A flavour without a second field, such as curses: a second box.
+                // A flavour without a second field, such as curses: a second prompt.
                 try set(PinentryCommands.again(commands.flavor), on: &connection)
                 switch try put(on: &connection, whenShown: whenShown) {
                 case .ended(let answer):
@@ -111,7 +111,7 @@ struct PinentryBox {
         return .entered(secret)
     }
 
-    /// Nil if the box is shown again.
+    /// Nil if the prompt is shown again.
     private var affirmativeAnswer: PromptAnswer? {
         switch commands.affirmative {
         case .waits: nil

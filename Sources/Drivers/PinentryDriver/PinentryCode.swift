@@ -8,7 +8,7 @@ struct PinentryCode: Hashable {
     /// Accepts any number.
     init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// `GPG_ERR_CANCELED`: the user pressed cancel or closed the box.
+    /// `GPG_ERR_CANCELED`: the user pressed cancel or closed the prompt.
     static let cancelled = PinentryCode(83_886_179)
     /// `GPG_ERR_FULLY_CANCELED`: the same, for everything that was to follow.
     static let fullyCancelled = PinentryCode(83_886_278)
@@ -20,7 +20,7 @@ struct PinentryCode: Hashable {
     static let noTerminal = PinentryCode(83_918_950)
     /// `ENXIO`: the terminal cannot be opened.
     static let noSuchTerminal = PinentryCode(83_918_992)
-    /// `GPG_ERR_WINDOW_TOO_SMALL`: the box does not fit on the terminal.
+    /// `GPG_ERR_WINDOW_TOO_SMALL`: the prompt does not fit on the terminal.
     static let windowTooSmall = PinentryCode(83_886_381)
 
     /// What a response with this code means to the caller.

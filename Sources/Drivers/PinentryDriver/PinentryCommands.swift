@@ -1,11 +1,11 @@
 import KeychainModel
 
-/// The lines that set up a box, in order, and the line that shows it.
+/// The lines that set up a prompt, in order, and the line that shows it.
 ///
 /// `SETKEYINFO` and the option `allow-external-password-cache` are never sent: a desktop's keyring would store the
 /// passcode.
 struct PinentryCommands {
-    /// A line, and whether its refusal prevents the box.
+    /// A line, and whether its refusal prevents the prompt.
     struct Line: Equatable {
         var octets: [UInt8]
         var isRequired: Bool
@@ -31,12 +31,12 @@ struct PinentryCommands {
     let show: Line
     /// Whether the description ends in a secret.
     let showsSecret: Bool
-    /// What the affirmative answer means for a box without a field.
+    /// What the affirmative answer means for a prompt without a field.
     let affirmative: Affirmative
-    /// The pinentry variant that draws the box.
+    /// The pinentry variant that draws the prompt.
     let flavor: PinentryFlavor
 
-    /// What the only or the first button of a box without a field stands for.
+    /// What the only or the first button of a prompt without a field stands for.
     enum Affirmative { case confirmed, fallback, cancelled, waits }
 
     /// The options that say where to draw.
@@ -56,8 +56,8 @@ struct PinentryCommands {
     /// Chooses the lines for a prompt.
     ///
     /// - Parameters:
-    ///   - prompt: the box.
-    ///   - showsSecret: whether the description ends in a secret to note; the box then has one button.
+    ///   - prompt: the content of the prompt.
+    ///   - showsSecret: whether the description ends in a secret to note; the prompt then has one button.
     ///   - flavor: the pinentry variant that draws it.
     init(for prompt: Prompt, showsSecret: Bool = false, flavor: PinentryFlavor = PinentryFlavor(name: "")) {
         self.showsSecret = showsSecret
@@ -75,7 +75,7 @@ struct PinentryCommands {
             labels = Self.buttons(PromptText.button("OK"), cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .confirmed)
         case .touch where prompt.fallbackTitle == "" && flavor.isGNOME:
-            // GNOME always shows a second button: here one that keeps the box, for a user who presses it believing
+            // GNOME always shows a second button: here one that keeps the prompt, for a user who presses it believing
             // that a touch has to be confirmed.
             labels = Self.buttons(PromptText.button("Keep Waiting"), cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .waits)
@@ -118,7 +118,7 @@ struct PinentryCommands {
         return lines
     }
 
-    /// The lines that ask for a second entry in another box.
+    /// The lines that ask for a second entry in another prompt.
     static func again(_ flavor: PinentryFlavor) -> [Line] {
         [label(flavor.isGNOME ? "Type it again, to be sure" : repeatLabel)]
     }

@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// The description lines of a box that shows a secret: the usual one, and GNOME's.
+/// The description lines of a prompt that shows a secret: the usual one, and GNOME's.
 final class ShownSecret: Sendable {
     let line: SecretBytes
     let gnomeLine: SecretBytes
@@ -21,13 +21,13 @@ final class ShownSecret: Sendable {
 struct PinentryExchange: ~Copyable {
     /// How long the program may take to start and to answer what needs no user.
     static let handshakeLimit = Duration.seconds(10)
-    /// How long after the prompt's own timeout we end the box ourselves.
+    /// How long after the prompt's own timeout we end it ourselves.
     static let watchdogGrace = Duration.seconds(5)
 
     private let program: String
     private let environment: PinentryEnvironment
     private var terminal: PinentryTerminal?
-    /// Why the box cannot be drawn on the named terminal.
+    /// Why the prompt cannot be drawn on the named terminal.
     private var terminalFault: PromptError?
     private let cancel: ThreadSignal
     private var place: PromptPlace
@@ -43,7 +43,7 @@ struct PinentryExchange: ~Copyable {
     }
 
     /// Finds the program and the place to draw, and starts nothing; ``look()`` tells whether the client may have a
-    /// box there.
+    /// prompt there.
     ///
     /// - Throws: ``PromptError`` with `prompterMissing` or `notInteractive`.
     init(
@@ -73,13 +73,13 @@ struct PinentryExchange: ~Copyable {
         (self.environment, self.cancel) = (environment, cancel)
     }
 
-    /// Whether the box can be drawn on a terminal.
+    /// Whether the prompt can be drawn on a terminal.
     var hasTerminal: Bool { terminal != nil }
 
-    /// Checks whether the client may have a box on the terminal; if not, the box is shown on its display, if it has
+    /// Checks whether the client may have a prompt on the terminal; if not, the prompt is shown on its display, if it has
     /// one.
     ///
-    /// - Returns: the possible channels of the box, before the program was asked.
+    /// - Returns: the possible channels of the prompt, before the program was asked.
     /// - Throws: ``PromptError`` with `inBackground`.
     mutating func look() throws(PromptError) -> Set<PromptChannel> {
         var channel: PromptChannel?
@@ -92,14 +92,14 @@ struct PinentryExchange: ~Copyable {
         return Set([channel, displayChannel].compactMap { $0 })
     }
 
-    /// The channel that the box is on, according to the program.
+    /// The channel that the prompt is on, according to the program.
     private var channel: PromptChannel? { drawsOnDisplay ? displayChannel : terminal?.channel }
 
     private var displayChannel: PromptChannel? {
         DisplayChannel.of(place, runtimeDirectory: environment.runtimeDirectory)
     }
 
-    /// Checks whether a box could be shown on a display, by asking the program itself.
+    /// Checks whether a prompt could be shown on a display, by asking the program itself.
     mutating func check() throws(PromptError) {
         _ = try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
@@ -108,7 +108,7 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Starts the program before the content of the box is known; ``run(_:showing:whenShown:)`` throws if that
+    /// Starts the program before the content of the prompt is known; ``run(_:showing:whenShown:)`` throws if that
     /// failed.
     mutating func start() {
         do throws(PromptError) {
@@ -118,17 +118,17 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Waits for the content of the box; nil if the box is cancelled.
+    /// Waits for the content of the prompt; nil if the prompt is cancelled.
     func next(_ order: PinentryOrder) -> PinentryOrder.Content? {
         order.wait(unless: cancel)
     }
 
-    /// Shows the box and waits for its end.
+    /// Shows the prompt and waits for its end.
     ///
     /// - Parameters:
-    ///   - prompt: the box.
+    ///   - prompt: the content of the prompt.
     ///   - secret: a secret to note, shown at the end of the description; nil for none.
-    ///   - whenShown: called once when the box is shown, with a closure that determines its channel.
+    ///   - whenShown: called once when the prompt is shown, with a closure that determines its channel.
     /// - Returns: what the user did.
     /// - Throws: ``PromptError``; the program has ended in this case too.
     mutating func run(
@@ -204,7 +204,7 @@ struct PinentryExchange: ~Copyable {
         flavor = PinentryFlavor(name: name)
         // pinentry-tty without a terminal would answer "cancelled", as a user does.
         if terminal == nil, flavor.drawsOnTerminal {
-            // Only GNOME's box is drawn by another process, which pinentry finds on that bus.
+            // Only GNOME's prompt is drawn by another process, which pinentry finds on that bus.
             let fellBack = flavor.name.hasPrefix("gnome3:") && environment.sessionBus == nil
             throw fellBack ? .needsSessionBus : .needsTerminal
         }

@@ -1,4 +1,4 @@
-/// A pinentry program's own name for its variant (`GETINFO flavor`), and how its boxes differ.
+/// A pinentry program's own name for its variant (`GETINFO flavor`), and how its prompts differ.
 ///
 /// As seen in screenshots of Debian 12's programs (1.2.1): `curses`, `tty`, `gtk2`, `qt`, `gnome3`.
 struct PinentryFlavor: Equatable {
@@ -11,13 +11,13 @@ struct PinentryFlavor: Equatable {
     /// Whether it draws on the whole screen of a terminal.
     var drawsWithCurses: Bool { name == "curses" || name.hasSuffix(":curses") }
 
-    /// GNOME's shell draws the box: the label of the field becomes the heading at the top, the field itself is always
+    /// GNOME's shell draws the prompt: the label of the field becomes the heading at the top, the field itself is always
     /// labelled "Password:", and a confirmation has two buttons.
     var isGNOME: Bool { name == "gnome3" }
 
-    /// Whether one box has two fields for a new secret, and judges it while it is typed.
+    /// Whether one prompt has two fields for a new secret, and judges it while it is typed.
     ///
-    /// Curses and tty have no second field; GNOME's box has one, and its own rating of a passcode. For these a second
-    /// box follows once the first entry was judged.
+    /// Curses and tty have no second field; GNOME's prompt has one, and its own rating of a passcode. For these a second
+    /// prompt follows once the first entry was judged.
     var asksTwice: Bool { !drawsOnTerminal && !isGNOME }
 }

@@ -2,9 +2,9 @@ package import Glibc
 public import KeychainModel
 public import SecretMemory
 
-/// Draws boxes with a pinentry program, on the terminal or the display of a request.
+/// Draws prompts with a pinentry program, on the terminal or the display of a request.
 ///
-/// Each box has its own program and thread, and both have ended when ``ask(_:at:whenShown:)`` returns.
+/// Each prompt has its own program and thread, and both have ended when ``ask(_:at:whenShown:)`` returns.
 ///
 /// ```swift
 /// let prompter = PinentryPrompter()
@@ -22,7 +22,7 @@ public struct PinentryPrompter: SecretPrompter {
     ///   - program: the pinentry program.
     ///   - user: the required owner of a request's terminal.
     ///   - environment: the session in which a program on a display finds its services.
-    ///   - drawsTouches: whether this process itself draws the boxes for a touch on a terminal.
+    ///   - drawsTouches: whether this process itself draws the prompts for a touch on a terminal.
     package init(
         program: PinentryProgram = PinentryProgram(),
         user: uid_t = ProcessUser.uid,
@@ -35,7 +35,7 @@ public struct PinentryPrompter: SecretPrompter {
         self.drawsTouches = drawsTouches
     }
 
-    /// Checks whether a box could be shown for a request from this origin.
+    /// Checks whether a prompt could be shown for a request from this origin.
     @discardableResult
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         var exchange = try exchange(at: origin, cancel: ThreadSignal())
@@ -49,7 +49,7 @@ public struct PinentryPrompter: SecretPrompter {
         return channels
     }
 
-    /// Shows a box and waits for its end.
+    /// Shows a prompt and waits for its end.
     public func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
@@ -66,12 +66,12 @@ public struct PinentryPrompter: SecretPrompter {
         }.answer()
     }
 
-    /// A prompter whose program for the first box is started immediately.
+    /// A prompter whose program for the first prompt is started immediately.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter {
         PreparedPinentry(self, at: origin) ?? self
     }
 
-    /// Shows on a request's terminal that it waits for a prompt elsewhere; not on the terminal that shows the box.
+    /// Shows on a request's terminal that it waits for a prompt elsewhere; not on the terminal that shows the prompt.
     public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
         let (here, there) = (PromptPlace(origin), PromptPlace(other))
         guard let name = here.terminal, name != there.terminal,
@@ -116,7 +116,7 @@ public struct PinentryPrompter: SecretPrompter {
 }
 
 extension PinentryExchange {
-    /// Shows the box of a prompt.
+    /// Shows the prompt; see ``run(_:showing:whenShown:)``.
     mutating func run(
         _ prompt: Prompt,
         whenShown: @Sendable (() -> PromptChannel?) -> Void

@@ -1,7 +1,7 @@
 import Glibc
 import KeychainModel
 
-/// The terminal that a box is drawn on, held open to detect a hang-up and to restore its modes afterwards.
+/// The terminal that a prompt is drawn on, held open to detect a hang-up and to restore its modes afterwards.
 final class PinentryTerminal: Sendable {
     /// Reports a hang-up to poll(2).
     let descriptor: CInt
@@ -10,7 +10,7 @@ final class PinentryTerminal: Sendable {
     private let status: stat
     private let name: String
 
-    /// Opens a terminal of the user and saves its modes; ``look()`` tells whether the client may have a box on it.
+    /// Opens a terminal of the user and saves its modes; ``look()`` tells whether the client may have a prompt on it.
     ///
     /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
     init(path: String, owner: uid_t, client: PromptClient? = nil) throws(PromptError) {
@@ -41,7 +41,7 @@ final class PinentryTerminal: Sendable {
 
     /// Checks whether the client is in the terminal's foreground now.
     ///
-    /// - Returns: the channel of a box on it; nil if it cannot be determined.
+    /// - Returns: the channel of a prompt on it; nil if it cannot be determined.
     /// - Throws: ``PromptError`` with `inBackground` if another process than the client reads from it.
     func look() throws(PromptError) -> PromptChannel? {
         switch TerminalStanding(of: client, to: status) {
@@ -54,7 +54,7 @@ final class PinentryTerminal: Sendable {
     /// Whether another process than the client reads from it now.
     var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: status) == .background }
 
-    /// The channel of a box on it; nil if it cannot be determined.
+    /// The channel of a prompt on it; nil if it cannot be determined.
     var channel: PromptChannel? { (try? look()) ?? nil }
 
     /// Whether the terminal has not hung up.

@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// A prompter whose program for the first box is already running; destroying it ends an unused program.
+/// A prompter whose program for the first prompt is already running; destroying it ends an unused program.
 final class PreparedPinentry: SecretPrompter {
     private struct Start {
         let origin: PromptOrigin
@@ -58,9 +58,9 @@ final class PreparedPinentry: SecretPrompter {
     }
 }
 
-/// The content of a box, which the box's thread waits for.
+/// The content of a prompt, which the prompt's thread waits for.
 final class PinentryOrder: Sendable {
-    /// The content of the box.
+    /// The content of the prompt.
     struct Content: Sendable {
         let prompt: Prompt
         let whenShown: @Sendable (() -> PromptChannel?) -> Void

@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// The text of a box: our heading, then the requester, then the app's reason, marked as such.
+/// The text of a prompt: our heading, then the requester, then the app's reason, marked as such.
 ///
 /// The heading is the first line on purpose: Qt guesses from the first line alone whether a text is HTML.
 struct PromptDescription {
@@ -14,7 +14,7 @@ struct PromptDescription {
     /// Builds the line; the reason gets the room that is left.
     ///
     /// - Parameters:
-    ///   - prompt: the box.
+    ///   - prompt: the content of the prompt.
     ///   - flavor: the pinentry variant that draws it.
     ///   - reserved: bytes to leave free for what follows.
     init(
@@ -22,9 +22,9 @@ struct PromptDescription {
         flavor: PinentryFlavor = PinentryFlavor(name: ""),
         reserving reserved: Int = 0
     ) {
-        // GNOME's box shows the heading separately.
+        // GNOME's prompt shows the heading separately.
         var before = flavor.isGNOME ? "" : PromptText.ofOurs(prompt.heading)
-        // Boxes without a field do not show `SETERROR`.
+        // Prompts without a field do not show `SETERROR`.
         if !prompt.input.hasField, let error = prompt.error {
             before += (before.isEmpty ? "" : "\n") + PromptText.ofOurs(error)
         }
@@ -42,7 +42,7 @@ struct PromptDescription {
         line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + end
     }
 
-    /// The text of a touch box, as a pinentry program would show it.
+    /// The text of a touch prompt, as a pinentry program would show it.
     static func text(of prompt: Prompt) -> String {
         var octets = SecretBuffer(minimumCapacity: AssuanLine.largestByteCount)
         let line = Array(PromptDescription(of: prompt).line.dropFirst(command.utf8.count))
@@ -87,7 +87,7 @@ struct PromptDescription {
 }
 
 extension Prompt.Input {
-    /// Whether the box has a field to type into.
+    /// Whether the prompt has a field to type into.
     var hasField: Bool {
         switch self {
         case .secret, .newSecret, .touchOrSecret: true

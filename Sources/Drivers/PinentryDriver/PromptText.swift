@@ -1,4 +1,4 @@
-/// Text for a box, made from text of other programs.
+/// Text for a prompt, made from text of other programs.
 ///
 /// Text from an app, a file name or a driver is shown on one line, without control, format, private or unassigned
 /// characters, which could move the cursor, change the writing direction or hide text.

@@ -8,7 +8,7 @@ enum TerminalStanding: Equatable {
     /// Another process reads from it, such as the shell of a background job.
     case background
 
-    /// The channel of a box there; nil if it cannot be determined or the client is in the background.
+    /// The channel of a prompt there; nil if it cannot be determined or the client is in the background.
     var channel: PromptChannel? {
         guard case .foreground(let channel) = self else { return nil }
         return channel
@@ -21,7 +21,7 @@ enum TerminalStanding: Equatable {
     /// reader.
     init(of client: PromptClient?, to terminal: stat, daemon: Int32 = getpid()) {
         let device = UInt64(terminal.st_rdev)
-        // A client that cannot be told from a later process with the same pid gets a box, but no channel.
+        // A client that cannot be told from a later process with the same pid gets a prompt, but no channel.
         guard let client, client.start > 0, let stat = ProcessStat(of: client.process),
             stat.start == client.start
         else {

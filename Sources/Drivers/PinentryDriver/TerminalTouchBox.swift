@@ -1,10 +1,10 @@
 import Glibc
 import KeychainModel
 
-/// A box for a touch that this process itself draws on a terminal.
+/// A prompt for a touch that this process itself draws on a terminal.
 ///
 /// Nothing is typed into it, so it needs no other program, which the user running it could trace. It shows the same
-/// text as the other boxes and takes two keys; the text stays on the screen.
+/// text as the other prompts and takes two keys; the text stays on the screen.
 struct TerminalTouchBox: ~Copyable {
     /// The key for the fallback button.
     static let fallbackKey: UInt8 = UInt8(ascii: "p")
@@ -38,7 +38,7 @@ struct TerminalTouchBox: ~Copyable {
         deadline = ContinuousClock.now + .seconds(prompt.timeoutInSeconds)
     }
 
-    /// Shows the box and waits for its end; the terminal is restored afterwards.
+    /// Shows the prompt and waits for its end; the terminal is restored afterwards.
     ///
     /// - Throws: ``PromptError``.
     consuming func run(whenShown: (() -> PromptChannel?) -> Void) throws(PromptError) -> PromptAnswer {

@@ -1,17 +1,18 @@
 internal import CLinux
 internal import SecretMemory
 
-/// AES-256-GCM (NIST SP 800-38D), as everything at rest is sealed: nonce (12 random bytes), ciphertext and tag (16) in one
-/// piece.
+/// AES-256-GCM (NIST SP 800-38D), with which all data at rest are sealed.
+///
+/// The sealed form is the nonce (12 random bytes), the ciphertext and the tag (16 bytes), concatenated.
 public enum AEAD {
     /// The size of a nonce.
     public static let nonceByteCount = 12
     /// The size of a tag.
     public static let tagByteCount = 16
-    /// What sealing adds.
+    /// The number of bytes that sealing adds.
     public static let overheadByteCount = nonceByteCount + tagByteCount
 
-    /// The bytes were not sealed with this key and these associated data; nothing else is ever told.
+    /// The bytes were not sealed with this key and these associated data; no other detail is ever given.
     public struct NotAuthentic: Error {
         /// The one reason.
         public init() {}
@@ -37,7 +38,7 @@ public enum AEAD {
         }
     }
 
-    /// Seals `plaintext` alone, with a nonce drawn for it.
+    /// Seals `plaintext` with a newly drawn nonce.
     public static func seal(
         _ plaintext: UnsafeRawBufferPointer,
         with key: AEADKey,
@@ -59,19 +60,19 @@ public enum AEAD {
         }
     }
 
-    /// Seals a key's bytes, with a nonce drawn for them.
+    /// Seals a key's bytes with a newly drawn nonce.
     public static func seal(_ key: Key, with wrapping: AEADKey, authenticating context: [UInt8]) -> [UInt8] {
         var random = RandomSupply()
         return seal(key, with: wrapping, authenticating: context, &random)
     }
 
-    /// How many bytes opening gives.
+    /// The number of bytes of the plaintext.
     public static func plaintextByteCount(of sealed: UnsafeRawBufferPointer) throws(NotAuthentic) -> Int {
         guard sealed.count >= overheadByteCount else { throw NotAuthentic() }
         return sealed.count - overheadByteCount
     }
 
-    /// Opens `sealed` into `plaintext`, which has room for all of it; zeros when it is not authentic.
+    /// Opens `sealed` into `plaintext`, which must have the right size; it is zeroed if `sealed` is not authentic.
     public static func open(
         _ sealed: UnsafeRawBufferPointer,
         with key: AEADKey,
@@ -82,7 +83,7 @@ public enum AEAD {
         guard unsafe key.open(sealed, into: plaintext, authenticating: context) else { throw NotAuthentic() }
     }
 
-    /// Opens `sealed` and lends the plaintext, which is wiped when `body` is done.
+    /// Opens `sealed` and lends the plaintext, which is wiped when `body` returns.
     @inlinable
     public static func open<R>(
         _ sealed: UnsafeRawBufferPointer,
@@ -103,7 +104,7 @@ public enum AEAD {
         unsafe clinux_wipe(plaintext.baseAddress, plaintext.count)
     }
 
-    /// ``open(_:with:authenticating:_:)-(UnsafeRawBufferPointer,_,_,_)`` for what is not read in place.
+    /// ``open(_:with:authenticating:_:)-(UnsafeRawBufferPointer,_,_,_)`` for arrays.
     @inlinable
     public static func open<R>(
         _ sealed: [UInt8],
@@ -135,7 +136,7 @@ public enum AEAD {
         )
     }
 
-    /// ``openKey(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for what is not read in place.
+    /// ``openKey(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for arrays.
     public static func openKey(
         _ sealed: [UInt8],
         with wrapping: AEADKey,

@@ -2,12 +2,12 @@ internal import CCryptoBoringSSL
 internal import CLinux
 internal import SecretMemory
 
-/// A key made ready for AES-256-GCM: its round keys are as secret as itself, and lie in locked memory as it does.
+/// A key expanded for AES-256-GCM; its round keys are as secret as the key, and are kept in locked memory as well.
 public final class AEADKey: Sendable {
-    /// An `EVP_AEAD_CTX`, which no call changes once it is made.
+    /// An `EVP_AEAD_CTX`, which does not change once it is initialised.
     private let context: SecretBytes
 
-    /// Expands 32 bytes.
+    /// Expands a key of 32 bytes.
     public init(_ key: UnsafeRawBufferPointer) {
         context = unsafe SecretBytes(octetCount: Self.contextByteCount) { context in
             LockedStack.wiping { unsafe Self.expand(key, into: context) }
@@ -16,7 +16,7 @@ public final class AEADKey: Sendable {
 
     static let contextByteCount = unsafe MemoryLayout<EVP_AEAD_CTX>.size
 
-    /// Makes an `EVP_AEAD_CTX` of 32 bytes.
+    /// Initialises an `EVP_AEAD_CTX` with a key of 32 bytes.
     static func expand(
         _ key: UnsafeRawBufferPointer,
         into context: UnsafeMutableRawBufferPointer
@@ -57,7 +57,7 @@ public final class AEADKey: Sendable {
                 associated.count
             )
         }
-        // Sealing has no input that can be refused: there is room, and less than 2^36 bytes.
+        // Cannot fail: the output has room, and the input is shorter than 2^36 bytes.
         guard isSealed == 1, count == sealed.count else { fatalError("touchstone: AES-GCM failed to seal") }
     }
 
@@ -79,7 +79,7 @@ public final class AEADKey: Sendable {
         _ context: UnsafeRawBufferPointer
     ) -> Bool {
         defer { clinux_wipe_vector_registers() }
-        // The library wants a place to write to even where nothing is written.
+        // The library needs an output pointer even for an empty plaintext.
         var nothing: UInt8 = 0
         var count = 0
         let isAuthentic = unsafe withUnsafeMutablePointer(to: &nothing) { nothing in

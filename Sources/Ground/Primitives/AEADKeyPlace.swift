@@ -1,9 +1,9 @@
 internal import CLinux
 internal import SecretMemory
 
-/// A place for keys that open one thing each, one after the other, as a list's items do.
+/// A reusable place for keys that each open one record, one after the other, such as the items of a list.
 ///
-/// The key at hand and its round keys lie in locked memory, which is wiped before the next ones come.
+/// The current key and its round keys are in locked memory, which is wiped before the next key is loaded.
 public final class AEADKeyPlace {
     private static let expansionDepth = 2 * 1024
 
@@ -13,7 +13,7 @@ public final class AEADKeyPlace {
     /// An empty place.
     public init() {}
 
-    /// Opens a sealed key into this place.
+    /// Opens a sealed key and makes it the current key.
     public func take(
         _ sealed: UnsafeRawBufferPointer,
         with wrapping: AEADKey,
@@ -27,20 +27,20 @@ public final class AEADKeyPlace {
         unsafe key.withUnsafeBytes { unsafe expand($0) }
     }
 
-    /// Wipes the key at hand.
+    /// Wipes the current key.
     public func clear() {
         key.removeAll(keepingCapacity: true)
         context.removeAll(keepingCapacity: true)
     }
 
-    /// Copies a key into this place.
+    /// Makes a copy of `key` the current key.
     public func take(_ key: Key) {
         unsafe key.withUnsafeBytes { unsafe expand($0) }
     }
 
     private func expand(_ key: UnsafeRawBufferPointer) {
         context.removeAll(keepingCapacity: true)
-        // A list makes one for each item: only as deep as the library's expansion goes.
+        // Called for each item of a list: wipes only the depth of stack that the library's key expansion uses.
         defer { clinux_wipe_stack(Self.expansionDepth) }
         _ = unsafe context.append(upTo: AEADKey.contextByteCount) { room in
             unsafe AEADKey.expand(key, into: room)
@@ -48,7 +48,7 @@ public final class AEADKeyPlace {
         }
     }
 
-    /// Opens `sealed` with the key at hand into `plaintext`, which has room for all of it.
+    /// Opens `sealed` with the current key into `plaintext`, which must have the right size.
     public func open(
         _ sealed: UnsafeRawBufferPointer,
         authenticating associated: UnsafeRawBufferPointer,

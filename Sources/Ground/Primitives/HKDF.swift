@@ -3,7 +3,7 @@ internal import SecretMemory
 
 /// HKDF-SHA256 (RFC 5869).
 public enum HKDF {
-    /// Fills `room` with what is derived from `secret`: at most 255 digests.
+    /// Fills `room` with bytes derived from `secret`, at most 255 digests.
     public static func derive(
         from secret: UnsafeRawBufferPointer,
         salt: [UInt8],
@@ -24,7 +24,7 @@ public enum HKDF {
                 info.count
             )
         }
-        // Only memory can be missing.
+        // Fails only for lack of memory.
         guard isDerived == 1 else { fatalError("touchstone: no memory for HKDF") }
     }
 }

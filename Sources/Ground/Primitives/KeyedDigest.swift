@@ -2,17 +2,18 @@ internal import CCryptoBoringSSL
 internal import CLinux
 internal import SecretMemory
 
-/// HMAC-SHA256 (RFC 2104) with one key made ready: the two half-done hashes are as good as the key, and lie in
-/// locked memory as it does.
+/// HMAC-SHA256 (RFC 2104) with a prepared key.
+///
+/// The two intermediate hash states are as secret as the key, and are kept in locked memory as well.
 public final class KeyedDigest: Sendable {
     /// The size of a digest.
     public static let byteCount = 32
     private static let blockByteCount = 64
 
-    /// Two `SHA256_CTX`, which have taken the padded key.
+    /// Two `SHA256_CTX` that have hashed the padded key: the inner and the outer state.
     let states: SecretBytes
 
-    /// Makes the key ready.
+    /// Prepares the hash states of a key.
     public init(_ key: Key) {
         states = SecretBytes(count: 2 * MemoryLayout<SHA256_CTX>.stride) { states in
             unsafe states.withUnsafeMutableBytes { states in
@@ -48,14 +49,14 @@ public final class KeyedDigest: Sendable {
         }
     }
 
-    /// The digest of `octets`, as four numbers of 8 bytes each.
+    /// The digest of `octets`, as four 64-bit words.
     public func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
         let size = MemoryLayout<SHA256_CTX>.size
         let half = MemoryLayout<SHA256_CTX>.stride
         let alignment = MemoryLayout<SHA256_CTX>.alignment
         return unsafe states.withUnsafeBytes { states in
             let states = unsafe states.baseAddress.unsafelyUnwrapped
-            // Copied from memory to memory: a value of this type goes by way of another place on the stack.
+            // Copied with `copyMemory`: assigning a value of this type leaves another copy on the stack.
             return unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: alignment) { place in
                 let place = unsafe place.baseAddress.unsafelyUnwrapped
                 let state = unsafe place.assumingMemoryBound(to: SHA256_CTX.self)

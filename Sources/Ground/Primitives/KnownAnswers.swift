@@ -1,8 +1,8 @@
-/// What each operation gives for one published input.
+/// The expected output of each operation for a published input.
 public struct KnownAnswers: Sendable {
     /// The operations of this target.
     public enum Operation: String, Sendable, CaseIterable {
-        /// Sealing, opening, and refusing what was changed.
+        /// Sealing, opening, and rejecting modified data.
         case aes256GCM = "AES-256-GCM"
         /// A digest.
         case sha256 = "SHA-256"
@@ -18,7 +18,7 @@ public struct KnownAnswers: Sendable {
 
     private var answers: [Operation: [UInt8]]
 
-    /// What an operation is to give.
+    /// The expected output of an operation.
     public subscript(operation: Operation) -> [UInt8] {
         get { answers[operation, default: []] }
         set { answers[operation] = newValue }
@@ -69,9 +69,9 @@ public struct KnownAnswers: Sendable {
 }
 
 extension [UInt8] {
-    /// The bytes that hexadecimal digits, two each, stand for.
+    /// Decodes hexadecimal digits, two for each byte.
     init(hexadecimal text: String) {
-        // By bytes: this is a part of each start.
+        // On bytes, for speed: this runs at every start.
         let digits = text.utf8.map {
             $0 < UInt8(ascii: "a") ? $0 - UInt8(ascii: "0") : $0 - UInt8(ascii: "a") + 10
         }

@@ -1,9 +1,9 @@
 internal import SecretMemory
 
-/// Random bytes that are drawn together and handed out once each: a call of the kernel's generator costs as much as
-/// sealing what is short.
+/// Random bytes drawn together and used once each, because a call of the kernel's generator costs as much as sealing a
+/// short record.
 ///
-/// They may become keys, so they lie in memory that is locked and wiped.
+/// They may become keys, so they are kept in locked memory and wiped.
 public struct RandomSupply: ~Copyable {
     private let octets: SecretBytes
     private var used = 0
@@ -13,7 +13,7 @@ public struct RandomSupply: ~Copyable {
         octets = .random(count: count)
     }
 
-    /// Overwrites all of `room`, with fresh bytes where too few are left.
+    /// Overwrites all of `room`; draws new bytes if too few are left.
     public mutating func fill(_ room: UnsafeMutableRawBufferPointer) {
         let next = used..<(used + room.count)
         guard next.upperBound <= octets.count else { return unsafe RandomBytes.fill(room) }

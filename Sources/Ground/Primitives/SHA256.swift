@@ -6,7 +6,7 @@ public enum SHA256 {
     /// The size of a digest.
     public static let byteCount = 32
 
-    /// The digest of what is not secret.
+    /// The digest of public data.
     public static func digest(of octets: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { digest, count in
             _ = unsafe CCryptoBoringSSL_SHA256(octets, octets.count, digest.baseAddress)
@@ -14,9 +14,9 @@ public enum SHA256 {
         }
     }
 
-    /// The digest of what is secret, from which the secret could be guessed.
+    /// The digest of secret data; the secret could be guessed from it.
     ///
-    /// The state of the computation is in locked memory and on a part of the stack that is wiped.
+    /// The hash state is kept in locked memory, and the stack used is wiped.
     public static func digest(ofSecret octets: Span<UInt8>) -> SecretBytes {
         unsafe octets.withUnsafeBytes { unsafe digest(ofSecret: $0) }
     }

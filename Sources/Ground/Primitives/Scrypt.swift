@@ -4,12 +4,12 @@ internal import CCryptoBoringSSL
 ///
 /// The library wipes its working memory, 128 · N · r bytes, when it frees it.
 public enum Scrypt {
-    /// Fills `room` with what is derived from `password`.
+    /// Fills `room` with bytes derived from `password`.
     ///
     /// - Parameters:
-    ///   - password: what is derived from.
-    ///   - salt: a value of its own for each password.
-    ///   - roundsExponent: the base-2 logarithm of N; the caller bounds the memory that it and `blockSize` take.
+    ///   - password: the input.
+    ///   - salt: a different value for each password.
+    ///   - roundsExponent: the base-2 logarithm of N; the caller limits the memory that N and r need.
     ///   - blockSize: r.
     ///   - parallelism: p.
     ///   - room: where the derived bytes go.
@@ -21,7 +21,7 @@ public enum Scrypt {
         parallelism: Int,
         into room: UnsafeMutableRawBufferPointer
     ) {
-        // The library takes no null for an empty text.
+        // The library does not accept a null pointer for an empty password.
         let nothing: [UInt8] = [0]
         let isDerived = unsafe nothing.withUnsafeBytes { nothing in
             let text = unsafe password.baseAddress ?? nothing.baseAddress
@@ -33,13 +33,13 @@ public enum Scrypt {
                 1 << UInt64(roundsExponent),
                 UInt64(blockSize),
                 UInt64(parallelism),
-                // The library's own limit is for parameters that nobody checked.
+                // The library's own memory limit is for unchecked parameters.
                 Int.max,
                 room.baseAddress?.assumingMemoryBound(to: UInt8.self),
                 room.count
             )
         }
-        // So only memory can be missing.
+        // Fails only for lack of memory.
         guard isDerived == 1 else { fatalError("touchstone: no memory for scrypt (\(roundsExponent))") }
     }
 }

@@ -3,7 +3,7 @@ internal import SecretMemory
 
 /// X25519 (RFC 7748).
 public enum X25519 {
-    /// The size of a private key, a public key and an agreed secret.
+    /// The size of a private key, a public key and a shared secret.
     public static let byteCount = 32
 
     /// The public key of a private key, which is any 32 bytes.
@@ -20,9 +20,10 @@ public enum X25519 {
         }
     }
 
-    /// The secret that `privateKey` and a peer's public key agree on.
+    /// The shared secret of `privateKey` and a peer's public key.
     ///
-    /// - Returns: nil for a peer's key that is none, and for one that would make the secret known (RFC 7748, 6.1).
+    /// - Returns: nil if the peer's key has a wrong length or a low order, which would make the secret known (RFC 7748,
+    ///   section 6.1).
     public static func agreement(_ privateKey: UnsafeRawBufferPointer, with peer: [UInt8]) -> Key? {
         precondition(privateKey.count == byteCount, "an X25519 key has 32 bytes")
         guard peer.count == byteCount else { return nil }

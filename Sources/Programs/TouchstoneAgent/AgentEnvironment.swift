@@ -13,7 +13,7 @@ struct AgentEnvironment {
     let display: String?
     /// `WAYLAND_DISPLAY`.
     let waylandDisplay: String?
-    /// `XAUTHORITY` and the other variables that a box on a display needs.
+    /// `XAUTHORITY` and the other variables that a prompt on a display needs.
     let session: PinentryEnvironment
     /// The location of a keychain that tests moved; nil for the system's.
     let layout: Layout?

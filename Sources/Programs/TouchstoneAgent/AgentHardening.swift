@@ -4,7 +4,7 @@ import SecretMemory
 
 /// The agent's hardening beyond ``ProcessHardening``, done first: nothing inherited from the caller remains.
 enum AgentHardening {
-    /// Signals of terminal keys and of disconnected peers: a box ends in an orderly way, or not at all.
+    /// Signals of terminal keys and of disconnected peers: a prompt ends in an orderly way, or not at all.
     private static let ignored = [SIGPIPE, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGALRM]
     /// A socket, two for each pinentry program, and those of the libraries.
     private static let mostDescriptors: UInt64 = 256

@@ -29,7 +29,7 @@ enum AgentOptions: Equatable {
                 "there is no option \(unknown.unicodeScalars.filter { $0.value > 0x1F && $0.value != 0x7F })"
             )
         }
-        guard arguments.count <= 1 else { throw Self.refused("the options exclude each other") }
+        guard arguments.count <= 1 else { throw Self.refused("the options cannot be combined") }
         self = arguments.first.flatMap(Self.init(named:)) ?? .serve(isOnTerminal: false)
     }
 

@@ -11,7 +11,7 @@ struct AgentPlace: Sendable {
 
     /// The controlling terminal, as the kernel names it, and the leader of its session.
     ///
-    /// Variables, arguments and descriptors do not influence it: a box that another program requests must not appear on
+    /// Variables, arguments and descriptors do not influence it: a prompt that another program requests must not appear on
     /// a terminal that the caller lent to the agent.
     static func terminal() throws(AgentFailure) -> AgentPlace {
         guard let stat = ProcessStat(of: getpid()), stat.terminal != 0,
@@ -47,7 +47,7 @@ struct AgentPlace: Sendable {
         )
     }
 
-    /// The place of the box; the request determines only its terminal type and character encoding.
+    /// The place of the prompt; the request determines only its terminal type and character encoding.
     func origin(of box: borrowing AgentBox) -> PromptOrigin {
         switch registered {
         case .terminal(let path, _, _):

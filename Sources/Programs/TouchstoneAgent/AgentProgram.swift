@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// The agent's main program: hardens itself first, parses its options, registers, and draws boxes.
+/// The agent's main program: hardens itself first, parses its options, registers, and draws prompts.
 ///
 /// Its file is owned by root and set-gid: the daemon recognises the agent by the group of its peer, which no other
 /// program of the user has. So nothing inherited from the caller may influence it: no descriptors, limits, signals or

@@ -6,14 +6,14 @@ import PinentryDriver
 import SecretMemory
 import Threads
 
-/// Registers with the daemon and draws one box after the other, until the agent is no longer needed.
+/// Registers with the daemon and draws one prompt after the other, until the agent is no longer needed.
 final class AgentService: Sendable {
     private struct State {
-        /// Whether no further box is wanted.
+        /// Whether no further prompt is wanted.
         var isLeaving = false
-        /// Cancels the wait for the next box.
+        /// Cancels the wait for the next prompt.
         var waiting: Cancellation?
-        /// The box shown now.
+        /// The prompt shown now.
         var box: DrawnBox?
     }
 
@@ -82,7 +82,7 @@ final class AgentService: Sendable {
             do throws(KeychainError) {
                 try keychain.boxIsAnswered(answer)
             } catch {
-                // The daemon may have withdrawn the box meanwhile.
+                // The daemon may have withdrawn the prompt meanwhile.
                 guard error.status == .param else { throw error }
             }
         }

@@ -5,7 +5,7 @@ import Glibc
 struct AgentSignals: Sendable {
     /// An event that ends the agent.
     enum Event: Sendable {
-        /// The starting program has exited: no further box, but the one shown may belong to another program.
+        /// The starting program has exited: no further prompt, but the one shown may belong to another program.
         case notNeeded
         /// Ctrl-C at the terminal, which is meant for the foreground program.
         case interrupted
@@ -30,7 +30,7 @@ struct AgentSignals: Sendable {
         hasLifeline = Self.isPipe(STDIN_FILENO)
     }
 
-    /// Tells the starting program, if its end of the pipe is there, that the agent can draw boxes.
+    /// Tells the starting program, if its end of the pipe is there, that the agent can draw prompts.
     static func tellReady() {
         guard isPipe(STDOUT_FILENO) else { return }
         let octets = Array("ready\n".utf8)

@@ -5,7 +5,7 @@ import PinentryDriver
 import SecretMemory
 import Threads
 
-/// One box, from the daemon's request to the user's answer.
+/// One prompt, from the daemon's request to the user's answer.
 final class DrawnBox: Sendable {
     private let number: UInt64
     private let keychain: RemoteKeychain
@@ -17,7 +17,7 @@ final class DrawnBox: Sendable {
         self.keychain = keychain
     }
 
-    /// Draws the box and waits for its end, which the loss of the daemon also causes; the terminal is then restored.
+    /// Draws the prompt and waits for its end, which the loss of the daemon also causes; the terminal is then restored.
     func draw(
         _ box: borrowing AgentBox,
         at origin: PromptOrigin,
@@ -48,7 +48,7 @@ final class DrawnBox: Sendable {
         return AgentAnswer(number: number, outcome: outcome)
     }
 
-    /// Removes the box; it ends as dismissed.
+    /// Removes the prompt; it ends as dismissed.
     func takeAway() {
         task.withLock { state in
             state.isUnwanted = true
@@ -57,7 +57,7 @@ final class DrawnBox: Sendable {
     }
 
     private func takeAwayOnceUnwanted() {
-        // An error means that the daemon has exited, which also withdraws the box.
+        // An error means that the daemon has exited, which also withdraws the prompt.
         try? keychain.waitUntilBoxIsUnwanted(number)
         takeAway()
     }
@@ -71,7 +71,7 @@ final class DrawnBox: Sendable {
         do throws(PromptError) {
             let answer: PromptAnswer
             if let secret {
-                // A box that shows a secret does not report that it is shown, and no other request waits for its
+                // A prompt that shows a secret does not report that it is shown, and no other request waits for its
                 // channel.
                 try? keychain.boxIsShown(number)
                 answer = try await prompter.show(secret.octets, in: prompt, at: origin)
@@ -91,7 +91,7 @@ final class DrawnBox: Sendable {
         outcome.withLock { $0 = value.take() }
     }
 
-    /// The prompt, with a judge that asks the daemon if the box has a rule for new secrets.
+    /// The prompt, with a judge that asks the daemon if it has a rule for new secrets.
     private func prompt(of box: borrowing AgentBox) -> Prompt {
         var prompt = box.prompt
         guard let rule = box.rule else { return prompt }
@@ -108,11 +108,11 @@ final class DrawnBox: Sendable {
     }
 }
 
-/// A secret that the box and the task share.
+/// A secret that the prompt and the task share.
 private final class SharedSecret: Sendable {
     let octets: SecretBytes
 
-    /// Takes the secret of a box; nil for a box that asks for input.
+    /// Takes the secret of a prompt; nil for a prompt that asks for input.
     init?(_ box: borrowing AgentBox) {
         switch box.secret {
         case .some(let secret): octets = secret.copy()

@@ -5,39 +5,39 @@ import KeychainModel
 import Primitives
 package import SystemFacts
 
-/// What the broker finds out; it keeps nothing of it.
+/// Determines the facts that the broker reports; stores none of them.
 package struct Witness {
     /// An answer, and the descriptor that goes with it.
     package struct Answer {
-        /// What is told.
+        /// The reply.
         package let reply: BrokerReply
-        /// The memory of the program that is named; nil where none is.
+        /// The memory image of the named program; nil if the reply names none.
         package var image: ProgramImage?
     }
 
-    /// About whom a peer may ask.
+    /// What a peer may ask about.
     package enum Asker: Sendable, Equatable {
-        /// About anybody: root, who can look for himself.
+        /// Any user: for root, which could look itself.
         case anybody
-        /// About one user's processes and fingers: that user's daemon.
+        /// One user's processes and enrolled fingers: for that user's daemon.
         case user(UInt32)
-        /// About nobody: a process of the daemons' account that is no user's daemon.
+        /// Nothing: for a process of the daemons' account that is not a user's daemon.
         case nobody
     }
 
-    /// The process whose mount and user namespaces are the machine's.
+    /// The process whose mount and user namespaces are taken as the machine's.
     private let machine: ProcessDirectory
-    /// Where fprintd keeps templates.
+    /// The directory where fprintd keeps templates.
     private let templates: String
 
-    /// Nil where there is no such process.
+    /// Nil if there is no such process.
     package init?(machine: Int32, templates: String) {
         guard let directory = ProcessDirectory(machine) else { return nil }
         self.machine = directory
         self.templates = templates
     }
 
-    /// Answers one request of `asker`; `handle` is the descriptor that came with it, -1 for none.
+    /// Answers one request of `asker`; `handle` is the descriptor sent with it, -1 for none.
     package func answer(_ request: BrokerRequest, handle: CInt, to asker: Asker) -> Answer? {
         switch request {
         case .identify where handle < 0: return nil
@@ -58,7 +58,7 @@ package struct Witness {
         if case .user(let uid) = asker, process.directory.user != uid {
             return Answer(reply: BrokerReply(refused: "another user's process"))
         }
-        // First of all, so that what is told below is told of this memory or not at all.
+        // Opened first, so that the path below is reported only if it belongs to this memory.
         let image = ProgramImage(of: process.directory)
         var reply = BrokerReply()
         let shares = process.directory.sharesNamespaces(with: machine)

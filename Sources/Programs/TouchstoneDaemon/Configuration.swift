@@ -7,7 +7,7 @@ import Logging
 struct Configuration: Sendable, Equatable {
     /// `idle-exit`: seconds without a client after which the daemon exits, unless it is unlocked; 0 for never.
     var idleExit: Duration? = .seconds(300)
-    /// `pinentry-program`: the program that draws the boxes; must be owned by root.
+    /// `pinentry-program`: the program that draws the prompts; must be owned by root.
     var pinentryProgram: String?
     /// `log-level`.
     var logLevel = Logger.Level.notice

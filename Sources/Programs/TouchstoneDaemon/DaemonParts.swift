@@ -5,43 +5,43 @@ package import KeychainModel
 package import PinentryDriver
 package import Primitives
 
-/// What the daemon is made of, as far as a test exchanges it.
+/// The parts of the daemon that a test can replace.
 ///
-/// The shipped program has the machine's own parts, and nothing in it reads the name of another one.
+/// The shipped program always uses the machine's own parts, and has no option that names others.
 package struct DaemonParts: Sendable {
-    /// Where fprintd and logind are.
+    /// The bus of fprintd and logind.
     package var bus = BusAddress.system
-    /// fprintd's templates.
+    /// The directory of fprintd's templates.
     package var templateDirectory = "/var/lib/fprint"
-    /// Who names callers and digests templates, in system mode.
+    /// The broker, which identifies callers and digests templates in system mode.
     package var broker = BrokerAddress()
-    /// The files of the administrator that grant access groups.
+    /// The directory of the administrator's files that grant access groups.
     package var accessGroupDirectory = "/etc/touchstone/access-groups.d"
     /// The administrator's table of sensors.
     package var sensorTable = "/etc/touchstone/sensors.conf"
-    /// The clock that delays and the reuse of a success run on.
+    /// The clock for delays and for reusing a successful authentication.
     package var clock: any BootClock = SystemBootClock()
-    /// What draws the boxes; nil for what the settings name, or the system's.
+    /// The program that draws prompts; nil for the one in the settings, or the system's.
     package var pinentry: PinentryProgram?
-    /// The path of a program of tests that draws the boxes, for agents.
+    /// The path of a test program with which agents draw prompts.
     package var agentPinentry: String?
-    /// The group of agents, which then draw the boxes; nil for that of the system, in system mode alone.
+    /// The group of the agents that draw prompts; nil for the system's group, in system mode only.
     package var agentGroup: UInt32?
-    /// A chip in the place of the machine's, in the form of `Tss2_TctiLdr_Initialize`.
+    /// The TPM to use instead of the machine's, in the syntax of `Tss2_TctiLdr_Initialize`.
     package var tpm: String?
-    /// The cost of new keybags' derivation; nil measures it.
+    /// The derivation cost of new keybags; nil to measure it.
     package var derivation: PasscodeDerivation.Cost?
-    /// How many groups of 16 items are proved together; nil for the engine's own number.
+    /// The most groups of 16 items that are verified together; nil for the engine's default.
     package var groupsInSection: Int?
-    /// How many items there may be; nil for as many as a keychain may have.
+    /// The most items; nil for the keychain's own limit.
     package var mostItems: Int?
-    /// What the crypto library has to give before anything is opened.
+    /// The answers that the crypto library must give before anything is opened.
     package var knownAnswers = KnownAnswers.published
-    /// When the engine does what nobody waits for.
+    /// The delays of the engine's background work.
     package var delays = BackgroundDelays()
-    /// Whether the daemon is one of tests: its keybags are `test` for good, and it opens no others.
+    /// Whether this is a test daemon: its keybags are permanently marked `test`, and it opens no others.
     package var areForTests = false
 
-    /// The machine's own.
+    /// The machine's own parts.
     package init() {}
 }

@@ -55,12 +55,12 @@ package enum DaemonProgram {
         }
         if mode == .perUser, let fault = layout.runtimeFault() {
             throw StartError(
-                "the socket cannot be where the environment says: \(fault)",
+                "the socket directory that the environment names cannot be used: \(fault)",
                 hint: "unset XDG_RUNTIME_DIR, or log in as this user"
             )
         }
         let (settings, parts) = try Configuration.read(layout.configurationFile, mode, parts)
-        // A user who could choose the program that draws the boxes could read the passcode.
+        // A user who could choose the program that draws the prompts could read the passcode.
         if parts.pinentry == nil, let path = settings.pinentryProgram,
             let fault = PinentryProgram([path]).fault()
         {

@@ -11,7 +11,7 @@ import SecretMemory
 import ServiceLifecycle
 import UnixSignals
 
-/// The life of the daemon: socket, keychain, readiness, services, and the end in the opposite order.
+/// The daemon's life cycle: socket, keychain, readiness, services, and the shutdown in reverse order.
 struct Launch: Sendable {
     let owner: Owner
     let mode: DaemonMode
@@ -23,10 +23,10 @@ struct Launch: Sendable {
     let environment: LaunchEnvironment
     let report: Report?
 
-    /// How long another daemon that holds the lock may take until it listens, or is gone.
+    /// How long to wait until another daemon that holds the lock listens or has exited.
     private static let patience: Duration = .seconds(5)
 
-    /// Runs the daemon and ends the process.
+    /// Runs the daemon, then exits the process.
     func run() async {
         do throws(StartError) {
             try await serve()
@@ -50,7 +50,7 @@ struct Launch: Sendable {
         } catch {
             throw StartError(error)
         }
-        // Before anything is made; the directory itself is asked again once it is locked.
+        // Before anything is created; the directory itself is checked again once it is locked.
         if let place = MovedKeychain.destination(at: layout.dataDirectory) {
             throw StartError(movedTo: place, from: layout.dataDirectory)
         }
@@ -91,14 +91,14 @@ struct Launch: Sendable {
         manager.stopping()
         await keychain.server.stop()
         await keychain.authenticator.lock()
-        // What is in the log alone is lost with it.
+        // Writes the database's log back: records that are only in the log would be lost with it.
         await keychain.engine.close()
         logger.notice("ended")
     }
 
-    /// Until SIGTERM, SIGINT, or nobody needs the daemon.
+    /// Runs the services until SIGTERM, SIGINT, or the idle exit.
     private func runServices(_ keychain: Keychain, _ logger: Logger) async {
-        // The last one is asked to end first.
+        // Shut down in reverse order.
         let services: [any Service] = [
             SensorService(authenticator: keychain.authenticator),
             keychain.sensorWatch,
@@ -124,7 +124,7 @@ struct Launch: Sendable {
         }
     }
 
-    /// The socket, or nil when another daemon of this user listens already and that is good enough.
+    /// The listening socket; nil if another daemon of this user already listens and this start needs no more than that.
     private func listen() throws(StartError) -> Listener? {
         let deadline = ContinuousClock.now + Self.patience
         while true {
@@ -138,7 +138,7 @@ struct Launch: Sendable {
                     throw StartError(error)
                 }
                 if Listener.isAnswering(at: layout) { return nil }
-                // The other one is about to listen, or about to end.
+                // The other daemon is about to listen, or to exit.
                 guard ContinuousClock.now < deadline else { throw StartError(error) }
                 _ = poll(nil, 0, 10)
             }

@@ -7,7 +7,7 @@ import PinentryDriver
 struct LaunchEnvironment: Sendable {
     /// The location of the keychain; nil without a home.
     let layout: Layout?
-    /// The session variables for boxes on a display; empty in system mode.
+    /// The session variables for prompts on a display; empty in system mode.
     let pinentry: PinentryEnvironment
     /// `NOTIFY_SOCKET`: the socket on which the service manager receives readiness.
     let notifySocket: String?
@@ -18,7 +18,7 @@ struct LaunchEnvironment: Sendable {
     /// For libraries that look up programs later.
     private static let path = "/usr/bin:/bin"
 
-    /// All variables that the daemon or the boxes of its session use.
+    /// All variables that the daemon or the prompts of its session use.
     private static let names = [
         "HOME", "PATH", "TOUCHSTONE_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
         "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS",

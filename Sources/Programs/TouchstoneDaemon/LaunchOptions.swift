@@ -77,20 +77,20 @@ enum LaunchOptions: Equatable {
                 throw StartError("there is no option \(argument)", hint: Self.usage)
             }
             guard action == nil else {
-                throw StartError("the options exclude each other", hint: Self.usage)
+                throw StartError("the options cannot be combined", hint: Self.usage)
             }
             action = named
         }
         switch action {
         case .version, .help:
             guard owner == nil else {
-                throw StartError("the options exclude each other", hint: Self.usage)
+                throw StartError("the options cannot be combined", hint: Self.usage)
             }
             self = .tell(action == .help ? Self.help : ProductVersion.text + "\n")
         case .detach:
             guard owner == nil else {
                 throw StartError(
-                    "--detach and --owner exclude each other: in system mode the service manager starts the daemon",
+                    "--detach and --owner cannot be combined: in system mode the service manager starts the daemon",
                     hint: "systemctl start touchstoned@UID.socket"
                 )
             }

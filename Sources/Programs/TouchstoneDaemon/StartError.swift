@@ -5,7 +5,7 @@ import KeychainServer
 import Primitives
 import SecretMemory
 
-/// Why the daemon does not start: what happened and what to do, one line each.
+/// Why the daemon did not start: what happened and what to do about it, one line each.
 struct StartError: Error {
     /// The exit status of a daemon that could not start.
     static let exitStatus: CInt = 1
@@ -18,14 +18,14 @@ struct StartError: Error {
         self.hint = hint
     }
 
-    /// Why the socket cannot be had.
+    /// The socket could not be opened.
     init(_ error: ServerError) {
         let hint =
             switch error.code {
             case .alreadyRunning:
-                "it serves already: touchstone status shows its process; end that first to start another"
+                "it is already running: touchstone status shows its process; stop that one first to start another"
             case .unsafePath:
-                "make it the daemon's alone: chown it to the user that runs it, chmod 700 a directory, remove a link"
+                "restrict it to the daemon: chown it to the user that runs it, chmod 700 a directory, remove a link"
             case .pathTooLong: "set XDG_RUNTIME_DIR or TOUCHSTONE_HOME to a shorter path"
             case .notASocket: "start the daemon through its socket unit"
             case .system: "look at the system's log and at the directory's permissions"
@@ -33,7 +33,7 @@ struct StartError: Error {
         self.init(error.detail, hint: hint)
     }
 
-    /// Why the keychain cannot be opened.
+    /// The keychain could not be opened.
     init(_ error: KeychainError, opening path: String) {
         guard error.cause != .notForTests else {
             self.init(
@@ -54,7 +54,7 @@ struct StartError: Error {
         )
     }
 
-    /// The keychain is kept elsewhere.
+    /// The keychain was moved.
     init(movedTo place: String, from path: String) {
         self.init(
             "the keychain of \(path) has moved to \(place)",
@@ -62,12 +62,12 @@ struct StartError: Error {
         )
     }
 
-    /// Why secrets cannot be held.
+    /// Locked memory for secrets is not available.
     init(_ error: SecretMemoryError) {
         self.init("\(error)", hint: "raise the limit on locked memory (ulimit -l) to 8192 KiB")
     }
 
-    /// Why the crypto library is not trusted with a keychain.
+    /// The crypto library failed its self-test.
     init(_ failure: SelfTest.Failure) {
         self.init(
             "\(failure.operation.rawValue) does not give its known answer, so nothing is opened",
@@ -75,13 +75,13 @@ struct StartError: Error {
         )
     }
 
-    /// Says both lines on standard error.
+    /// Prints both lines on standard error.
     func tell() {
         StandardError.write("error: \(LogLine.plain(message))\nhint: \(LogLine.plain(hint))\n")
     }
 }
 
-/// Descriptor 2, without the buffers of C.
+/// Standard error, without C's buffering.
 enum StandardError {
     static func write(_ text: String) {
         var octets = Array(text.utf8)[...]

@@ -2,7 +2,7 @@ import Foundation
 import Passphrases
 import Security
 
-// Keeps a passphrase of its own: an item belongs to the program that made it.
+// Has its own passphrase: an item belongs to the program that created it.
 let passphrases = Passphrases(service: "org.example.neighbours")
 do {
     let isKept = try passphrases.find("tls") != nil

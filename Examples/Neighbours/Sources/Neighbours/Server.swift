@@ -50,7 +50,7 @@ private final class Greeter: ChannelInboundHandler {
     }
 }
 
-/// Asks a server whose certificate it knows.
+/// Sends requests to a server with a known certificate.
 struct Client {
     private let configuration: TLSConfiguration
 

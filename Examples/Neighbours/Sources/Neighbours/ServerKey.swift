@@ -4,12 +4,12 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// The server's key and certificate in one file that a passphrase encrypts.
+/// The server's key and certificate in one file, encrypted with a passphrase.
 struct ServerKey {
     let file: URL
     let passphrase: Data
 
-    /// What the file holds; a new key and certificate if there is no file.
+    /// The content of the file; creates a key and certificate if there is no file.
     func bundle() throws -> NIOSSLPKCS12Bundle {
         if !FileManager.default.fileExists(atPath: file.path) { try make() }
         return try NIOSSLPKCS12Bundle(file: file.path, passphrase: Array(passphrase))

@@ -1,14 +1,14 @@
 import Foundation
 import Security
 
-/// Passphrases that the keychain makes and keeps, by name.
+/// Random passphrases stored in the keychain by name.
 public struct Passphrases: Sendable {
-    /// Why a passphrase could not be had.
+    /// Why a passphrase is not available.
     public struct Failure: LocalizedError {
-        /// The keychain's answer.
+        /// The keychain's status code.
         public let status: OSStatus
 
-        /// The keychain's words for it.
+        /// The keychain's description of the status.
         public var errorDescription: String? {
             SecCopyErrorMessageString(status, nil) as String? ?? "keychain error \(status)"
         }
@@ -19,7 +19,7 @@ public struct Passphrases: Sendable {
     /// The passphrases of one service.
     public init(service: String) { self.service = service }
 
-    /// The passphrase of this name; a new one if the keychain has none.
+    /// The passphrase of this name; creates one if the keychain has none.
     public func passphrase(_ name: String) throws -> Data {
         if let found = try find(name) { return found }
         var bytes = [UInt8](repeating: 0, count: 32)

@@ -167,7 +167,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         }
     }
 
-    // MARK: The box
+    // MARK: The prompt
 
     mutating func show() -> [SessionAction] {
         boxCount += 1

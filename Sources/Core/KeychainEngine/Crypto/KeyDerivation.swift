@@ -1,7 +1,7 @@
 internal import Primitives
 internal import SecretMemory
 
-/// HKDF with a label for each use, so that no key serves twice.
+/// HKDF with a label for each use, so that no key has two uses.
 enum KeyDerivation {
     /// Derives a key from one secret.
     static func derive(_ label: String, from secret: UnsafeRawBufferPointer, salt: [UInt8]) -> Key {
@@ -13,7 +13,7 @@ enum KeyDerivation {
         )
     }
 
-    /// Derives a key from several secrets, one after the other; each has a fixed length by its place.
+    /// Derives a key from the concatenation of several secrets; each position has a fixed length.
     static func derive(_ label: String, from secrets: [Key], salt: [UInt8]) -> Key {
         var joined = SecretBuffer(minimumCapacity: secrets.count * Key.byteCount)
         for secret in secrets {

@@ -2,18 +2,20 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// X25519 between a fresh key and the keybag's passcode key: adding an item that is constrained to the passcode
-/// needs the public half alone, opening it the private half, which only the passcode opens.
+/// X25519 between a fresh key and the keybag's passcode key.
+///
+/// Adding an item that is constrained to the passcode needs only the public key; opening it needs the private key,
+/// which only the passcode opens.
 enum PasscodeConstraint {
     static let publicKeyByteCount = X25519.byteCount
 
-    /// A new pair for a keybag.
+    /// A new key pair for a keybag.
     static func makePair() -> (publicKey: [UInt8], privateKey: Key) {
         let secret = Key.random()
         return (unsafe secret.withUnsafeBytes { unsafe X25519.publicKey(of: $0) }, secret)
     }
 
-    /// The public half of `privateKey`; nil when it is none.
+    /// The public key of `privateKey`; nil if that is not a valid private key.
     static func publicKey(of privateKey: PasscodeKey) -> [UInt8]? {
         privateKey.withOctets { octets in
             unsafe octets.withUnsafeBytes { octets in
@@ -22,7 +24,8 @@ enum PasscodeConstraint {
         }
     }
 
-    /// A fresh share and the key that it agrees on with `publicKey`.
+    /// A fresh public key (the share), and the key that it agrees on with `publicKey`; nil if that is not a valid
+    /// public key.
     static func encapsulate(to publicKey: [UInt8]) -> (share: [UInt8], key: Key)? {
         let fresh = makePair()
         let key = unsafe fresh.privateKey.withUnsafeBytes {
@@ -31,7 +34,7 @@ enum PasscodeConstraint {
         return key.map { (fresh.publicKey, $0) }
     }
 
-    /// The key that `privateKey` agrees on with a share.
+    /// The key that `privateKey` agrees on with a share; nil if either is invalid.
     static func decapsulate(_ share: [UInt8], with privateKey: PasscodeKey) -> Key? {
         privateKey.withOctets { octets in
             unsafe octets.withUnsafeBytes { octets in
@@ -41,7 +44,7 @@ enum PasscodeConstraint {
         }
     }
 
-    /// Nil for a peer that is no public key.
+    /// Nil if `peer` is not a valid public key.
     private static func agreed(
         _ privateKey: UnsafeRawBufferPointer,
         with peer: [UInt8],

@@ -3,9 +3,9 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// Makes guessing slow: scrypt (RFC 7914) of a passcode, on a thread of its own whose stack is locked and wiped.
+/// scrypt (RFC 7914) of a passcode, which makes guessing slow; runs on its own thread, whose stack is locked and wiped.
 public enum PasscodeDerivation {
-    /// What one derivation costs; stored beside its salt.
+    /// The cost parameters of a derivation, stored beside its salt.
     public struct Cost: Sendable, Hashable {
         /// The base-2 logarithm of scrypt's N.
         public let roundsExponent: Int
@@ -14,7 +14,7 @@ public enum PasscodeDerivation {
         /// scrypt's p.
         public let parallelism: Int
 
-        /// Accepts what a keybag may hold: N from 2 to 2^22, r up to 32, p up to 16, at most 1 GiB of memory.
+        /// Accepts the values allowed in a keybag: N from 2 to 2^22, r up to 32, p up to 16, at most 1 GiB of memory.
         public init?(roundsExponent: Int, blockSize: Int, parallelism: Int) {
             guard (1...22).contains(roundsExponent), (1...32).contains(blockSize),
                 (1...16).contains(parallelism),
@@ -31,11 +31,11 @@ public enum PasscodeDerivation {
             self.parallelism = parallelism
         }
 
-        /// The least that is used outside tests: N = 2^17, r = 8, p = 1, which takes 128 MiB.
+        /// The minimum outside tests: N = 2^17, r = 8, p = 1, which takes 128 MiB.
         public static let floor = Cost(exponent: 17, parallelism: 1)
-        /// For tests alone: a keybag made with it reports the assurance `test`.
+        /// For tests only: a keybag made with it reports the assurance `test`.
         public static let test = Cost(exponent: 10, parallelism: 1)
-        /// An application password is tried while a caller waits: N = 2^15.
+        /// For application passwords, which are checked while a caller waits: N = 2^15.
         static let applicationPassword = Cost(exponent: 15, parallelism: 1)
 
         /// Whether it costs an attacker less than ``floor``.
@@ -43,33 +43,33 @@ public enum PasscodeDerivation {
             roundsExponent < Self.floor.roundsExponent || blockSize < Self.floor.blockSize
         }
 
-        /// The same memory, several times over.
+        /// The same memory, with p = `times`, at most 16.
         func repeated(_ times: Int) -> Cost {
             Cost(exponent: roundsExponent, parallelism: min(16, max(1, times)))
         }
     }
 
-    /// What an unlock takes at least on the machine that made the keybag.
+    /// The minimum duration of an unlock, on the machine where the keybag was created.
     static let least = Duration.milliseconds(500)
 
-    /// The cost at which one derivation takes at least ``least`` here; memory stays that of ``Cost/floor``.
+    /// The cost at which one derivation takes at least ``least`` on this machine, with the memory of ``Cost/floor``.
     static func calibrated() async -> Cost {
         let salt = RandomBytes.array(count: 16)
         let clock = ContinuousClock()
         let start = clock.now
         _ = await derive(Key.random(), salt: salt, cost: .floor)
         let once = max(clock.now - start, .milliseconds(1))
-        // A tenth more, because another run may find the machine faster.
+        // 10% more, because the machine may be faster in another run.
         let times = (least * 1.1 / once).rounded(.up)
         return Cost.floor.repeated(Int(min(times, 16)))
     }
 
     /// One derivation at a time: there is one locked stack, and two derivations together would take the memory of both.
     ///
-    /// Not on a thread of Swift's pool: a derivation takes half a second, and would stall other tasks for as long.
+    /// Not on a thread of Swift's pool: a derivation takes half a second, and would block other tasks for as long.
     private static let queue = DispatchQueue(label: "touchstone.derivation", qos: .userInitiated)
 
-    /// Derives 32 bytes from a passcode, which the caller hands over in a box of its own.
+    /// Derives 32 bytes from a passcode, which the caller passes as a ``Key``.
     static func derive(_ passcode: Key, salt: [UInt8], cost: Cost) async -> Key {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -81,7 +81,7 @@ public enum PasscodeDerivation {
                     }
                     continuation.resume(returning: derived)
                 } catch {
-                    // As for every secret: no ordinary memory in the place of locked memory.
+                    // As for every secret: never ordinary memory instead of locked memory.
                     fatalError("touchstone: \(error)")
                 }
             }

@@ -101,8 +101,8 @@ extension KeychainEngine {
     public func storeFaults() -> [String] {
         if let storeFault {
             switch storeFault.cause {
-            case .logDamaged?: return ["the log of the last changes is damaged"]
-            case .rolledBack?: return ["the store is an older copy of itself"]
+            case .logDamaged?: return ["the log of recent changes is damaged"]
+            case .rolledBack?: return ["the store is an older copy"]
             default: return ["the file of items is damaged"]
             }
         }

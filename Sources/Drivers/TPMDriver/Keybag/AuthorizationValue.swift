@@ -1,15 +1,15 @@
 internal import Primitives
 import SecretMemory
 
-/// Authorisation values derived from a keybag's authorisation, one for each entity of the chip.
+/// Authorisation values derived from a keybag's authorisation, one for each TPM entity.
 ///
-/// The library keeps the last one behind the key of each session until that authorises something else, and cannot
-/// be told to wipe it; it is good for one entity of one chip, and tells nothing of what it was derived from.
+/// The library (tpm2-tss) keeps the last value next to the key of each session until that session authorises another
+/// entity, and offers no way to wipe it. A value is valid for one entity of one TPM, and reveals nothing of its source.
 enum AuthorizationValue {
     /// HKDF with a label for each use.
     ///
-    /// The chip ignores zeros at the end of a value (Part 1, "authValue"); the last byte is made odd, so that there
-    /// are none.
+    /// The TPM ignores trailing zeros in a value (Part 1, "authValue"); setting the lowest bit of the last byte avoids
+    /// them.
     static func derive(_ label: String, from authorization: borrowing SecretBytes) -> SecretBytes {
         let info = Array("touchstone 1 tpm \(label)".utf8)
         return unsafe SecretBytes(octetCount: 32) { value in

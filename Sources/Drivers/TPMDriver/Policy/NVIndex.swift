@@ -2,22 +2,22 @@ import CTSS2
 internal import Primitives
 import SecretMemory
 
-/// The definition of an NV index; what it is named by.
+/// The definition of an NV index, from which its name is computed.
 struct NVIndex: Equatable {
-    /// Where it lies.
+    /// The handle of the index.
     let handle: TPM2_HANDLE
-    /// Type and rights, without `TPMA_NV_WRITTEN`.
+    /// Type and access rights, without `TPMA_NV_WRITTEN`.
     let attributes: TPMA_NV
-    /// Who may write it, with `TPMA_NV_POLICYWRITE`.
+    /// The digest of the policy for writing, with `TPMA_NV_POLICYWRITE`; otherwise empty.
     let policy: [UInt8]
-    /// Bytes.
+    /// The size of the data in bytes.
     static let byteCount: UInt16 = 8
 
-    /// Counts wrong authorisations (`TPM2_NT_PIN_FAIL`): count and limit, 4 bytes each.
+    /// An index that counts failed authorisations (`TPM2_NT_PIN_FAIL`): count and limit, 4 bytes each.
     ///
-    /// Written once and never again, not even by the owner: a count that could be set back would limit nothing.
-    /// A new passcode gets a new index. The owner can delete it, which opens nothing, because what is sealed wants
-    /// its own authorisation value too.
+    /// Written once and never again, not even by the owner: a count that can be reset limits nothing. A new passcode
+    /// gets a new index. The owner can delete the index, which opens nothing, because the sealed object requires its
+    /// own authorisation value too.
     static func pin(_ handle: TPM2_HANDLE) -> NVIndex {
         NVIndex(
             handle: handle,
@@ -27,7 +27,7 @@ struct NVIndex: Equatable {
         )
     }
 
-    /// Only ever grows (`TPM2_NT_COUNTER`); one that is made anew starts above all that were deleted.
+    /// A counter that only increases (`TPM2_NT_COUNTER`); a new one starts above the values of all deleted ones.
     static func counter(_ handle: TPM2_HANDLE) -> NVIndex {
         NVIndex(
             handle: handle,
@@ -37,15 +37,15 @@ struct NVIndex: Equatable {
         )
     }
 
-    /// A part of the handles that are the owner's (0x01800000 to 0x01BFFFFF in the TCG's registry).
+    /// A part of the owner's handles (0x01800000 to 0x01BFFFFF in the TCG's registry).
     ///
-    /// Which of them is free, only the chip decides: defining an index never replaces one.
+    /// Only the TPM knows which are free: defining an index never replaces one.
     static let handles: ClosedRange<TPM2_HANDLE> = 0x01A7_0000...0x01A7_FFFF
 
-    /// The name once it was written (Part 1, 16): the digest of all that defines it.
+    /// The name once the index was written (Part 1, section 16): the digest of its public area.
     var name: [UInt8] { name(attributes | kTPMA_NV_WRITTEN) }
 
-    /// The name before.
+    /// The name before the index was written.
     var nameBeforeWritten: [UInt8] { name(attributes) }
 
     private func name(_ attributes: TPMA_NV) -> [UInt8] {
@@ -57,7 +57,7 @@ struct NVIndex: Equatable {
 }
 
 extension TPMConnection {
-    /// Makes an index (`TPM2_NV_DefineSpace`), with this authorisation value; empty for none.
+    /// Defines an index (`TPM2_NV_DefineSpace`) with an authorisation value, which may be empty.
     func define(
         _ index: NVIndex,
         authorization: borrowing SecretBytes
@@ -92,9 +92,9 @@ extension TPMConnection {
         indices[index.handle] = handle
     }
 
-    /// The index's handle in the library, once its definition was seen to be this one.
+    /// The ESYS handle of an index, once the TPM's index is known to have this definition.
     ///
-    /// - Throws: ``TPMError/missingIndex`` when there is none, another one, or one that was never written.
+    /// - Throws: ``TPMError/missingIndex`` if there is none, if it is a different one, or if it was never written.
     func handle(of index: NVIndex) throws(TPMError) -> ESYS_TR {
         if let known = indices[index.handle] {
             if try name(of: known) == index.name { return known }
@@ -108,7 +108,7 @@ extension TPMConnection {
         return handle
     }
 
-    /// Runs commands on an index; one that is gone since it was looked at is forgotten.
+    /// Runs commands on an index; its cached handle is dropped if the index was deleted meanwhile.
     func withIndex<R: ~Copyable>(
         _ index: NVIndex,
         _ body: (ESYS_TR) throws(TPMError) -> R
@@ -123,7 +123,7 @@ extension TPMConnection {
         }
     }
 
-    /// Removes an index with the owner's rights, if it still has one of these names.
+    /// Deletes an index with owner authorisation, if it still has one of these names.
     func undefine(_ index: NVIndex, named names: [[UInt8]]) throws(TPMError) {
         let known = try known(index)
         guard names.contains(try name(of: known)) else {
@@ -146,7 +146,7 @@ extension TPMConnection {
         indices[index.handle] = nil
     }
 
-    /// The library's handle for what lies at the index's handle, whatever it is.
+    /// The ESYS handle of whatever index exists at this handle.
     private func known(_ index: NVIndex) throws(TPMError) -> ESYS_TR {
         if let known = indices[index.handle] { return known }
         var handle = ESYS_TR_NONE

@@ -1,17 +1,17 @@
 import CTSS2
 internal import Primitives
 
-/// A policy's digest, computed as the chip does (Part 3, "PolicyUpdate"), so that no trial session is needed.
+/// A policy's digest, computed as the TPM does (Part 3, "PolicyUpdate"), so that no trial session is needed.
 ///
-/// Each step takes the digest so far; the chip must be asked for the same steps in the same order.
+/// Each step extends the digest; the session must execute the same steps in the same order.
 struct Policy: Equatable {
     /// SHA-256.
     private(set) var digest = [UInt8](repeating: 0, count: 32)
 
-    /// No policy: the object's authorisation value alone counts.
+    /// No policy: only the object's authorisation value is checked.
     static let none = Policy(digest: [])
 
-    /// Whoever knows an entity's authorisation value (`TPM2_PolicySecret`, without `policyRef`).
+    /// Requires an entity's authorisation value (`TPM2_PolicySecret`, without `policyRef`).
     func secret(of name: [UInt8]) -> Policy {
         var policy = self
         policy.extend(with: kTPM2_CC_PolicySecret, name)
@@ -19,14 +19,14 @@ struct Policy: Equatable {
         return policy
     }
 
-    /// And whoever knows the object's own (`TPM2_PolicyAuthValue`).
+    /// Requires the object's own authorisation value (`TPM2_PolicyAuthValue`).
     func authValue() -> Policy {
         var policy = self
         policy.extend(with: kTPM2_CC_PolicyAuthValue, [])
         return policy
     }
 
-    /// As long as eight bytes of an index are these (`TPM2_PolicyNV`, offset 0, `TPM2_EO_EQ`).
+    /// Requires that the eight bytes of an index equal `value` (`TPM2_PolicyNV`, offset 0, `TPM2_EO_EQ`).
     func nv(_ name: [UInt8], equals value: UInt64) -> Policy {
         let arguments = SHA256.digest(
             of: value.bigEndianOctets + UInt16(0).bigEndianOctets + kTPM2_EO_EQ.bigEndianOctets
@@ -36,7 +36,7 @@ struct Policy: Equatable {
         return policy
     }
 
-    /// As long as the index that is used was never written (`TPM2_PolicyNvWritten`).
+    /// Requires that the index in use was never written (`TPM2_PolicyNvWritten`).
     func neverWritten() -> Policy {
         var policy = self
         policy.extend(with: kTPM2_CC_PolicyNvWritten, [0])
@@ -49,12 +49,12 @@ struct Policy: Equatable {
 }
 
 extension FixedWidthInteger {
-    /// The bytes, most significant first, as the TPM's structures have them.
+    /// The bytes in big-endian order, as in the TPM's structures.
     var bigEndianOctets: [UInt8] {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
     }
 
-    /// Reads bytes, most significant first; nil when there are not as many as the type has.
+    /// Decodes big-endian bytes; nil if their number is not the size of the type.
     init?(bigEndianOctets octets: [UInt8]) {
         guard octets.count == Self.bitWidth / 8 else { return nil }
         self = octets.reduce(0) { $0 << 8 | Self($1) }

@@ -1,7 +1,7 @@
 import Desk
 import KeychainModel
 
-/// The agents that draw the boxes of a daemon that runs under a dedicated account.
+/// The agents that draw the prompts of a daemon that runs under a dedicated account.
 struct Agents: Sendable {
     /// The set-gid group of the agent's program, which has no members.
     static let groupName = "touchstone-agent"
@@ -11,7 +11,7 @@ struct Agents: Sendable {
     /// The ID of their group.
     let groupNumber: UInt32
 
-    /// The agents of a daemon; nil in per-user mode, where it draws the boxes itself.
+    /// The agents of a daemon; nil in per-user mode, where it draws the prompts itself.
     ///
     /// - Throws: ``StartError`` if the group does not exist.
     static func find(
@@ -34,7 +34,7 @@ struct Agents: Sendable {
         guard mode == .system else { return nil }
         guard let group = UserDatabase().group(groupName) else {
             throw StartError(
-                "there is no group \(groupName), by which the program that draws prompts is known",
+                "there is no group \(groupName), which identifies the program that draws prompts",
                 hint: "make it: systemd-sysusers /usr/lib/sysusers.d/touchstone.conf"
             )
         }

@@ -6,7 +6,7 @@ import KeychainModel
 struct AttestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attest",
-        abstract: "Print what this machine's TPM says of a new key, as JSON.",
+        abstract: "Print this machine's TPM attestation of a new key, as JSON.",
         discussion: """
             Makes a P-256 key, has the TPM's attestation key certify it, and prints what a server needs to believe it: \
             the endorsement key and its certificates, the attestation key, the key's public area with the steps of \
@@ -15,10 +15,10 @@ struct AttestCommand: ParsableCommand {
             """
     )
 
-    @Option(name: .long, help: "What the statement is to carry: at most 64 bytes in hexadecimal.")
+    @Option(name: .long, help: "A nonce for the attestation: at most 64 bytes in hexadecimal.")
     var nonce: String?
 
-    @Option(name: .long, help: "What using the key demands: finger, passcode, either or none.")
+    @Option(name: .long, help: "What using the key requires: finger, passcode, either or none.")
     var require = Requirement.nothing
 
     func validate() throws { _ = try nonce.map { try Self.octets($0) } }

@@ -22,10 +22,10 @@ struct BackupCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The backup's file.", valueName: "file"), completion: .file())
     var file: String
 
-    @Flag(help: "Make this machine's keychain of the backup.")
+    @Flag(help: "Create this machine's keychain from the backup.")
     var restore = false
 
-    @Flag(help: "Put the backup in the place of a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var replace = false
 
     @Flag(help: "Write what was saved or brought back as JSON.")

@@ -19,7 +19,7 @@ struct CopyCommand: ParsableCommand {
     @Argument(help: "The second name.", transform: ItemName.init(argument:))
     var newName: ItemName
 
-    @Flag(help: "Put it in the place of the secret of this name.")
+    @Flag(help: "Replace an existing secret of this name.")
     var replace = false
 
     func validate() throws {

@@ -64,7 +64,7 @@ struct DockerCredentialCommand: ParsableCommand {
     private func store() throws {
         guard let text = try Descriptor.read(STDIN_FILENO, upTo: 2 * ItemLimits.longestData),
             let members = try JSONMembers(text)
-        else { throw CommandError("the credentials are no JSON object of texts") }
+        else { throw CommandError("the credentials are not a JSON object of strings") }
         guard let server = members.plain("ServerURL"), !server.isEmpty else {
             throw CommandError(Self.noServer)
         }

@@ -47,7 +47,7 @@ struct DoctorCommand: ParsableCommand {
             unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }
         }
         guard let layout = Layout(variable: variable) else {
-            return findings + [.fail("places", "no home directory is named by the environment", "set HOME")]
+            return findings + [.fail("places", "HOME is not set to an absolute path", "set HOME")]
         }
         findings.append(SystemChecks.runtimePlace(layout, variable: variable))
         findings.append(SystemChecks.configuration(layout.configurationFile))

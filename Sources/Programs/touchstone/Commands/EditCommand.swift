@@ -23,7 +23,7 @@ struct EditCommand: ParsableCommand {
         // Before the user is prompted.
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandError(
-                "standard input is no terminal for an editor",
+                "standard input is not a terminal, which an editor needs",
                 hint: "store another value: touchstone set \(name.text) --replace",
                 exitCode: .notInteractive
             )

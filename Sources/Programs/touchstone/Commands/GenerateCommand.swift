@@ -6,7 +6,7 @@ import SecretMemory
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",
-        abstract: "Make a random secret, and store it.",
+        abstract: "Generate a random secret and store it.",
         discussion: """
             24 characters of letters, digits and symbols, unless something else is said: at least one of each kind, and \
             otherwise every text as likely as every other. Kinds are \(CharacterSet.names). Words come from the large \
@@ -27,16 +27,16 @@ struct GenerateCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Kinds of characters, separated by commas.", valueName: "kinds"))
     var characters: CharacterSet?
 
-    @Option(help: ArgumentHelp("This many words in place of characters, 1 to 64.", valueName: "number"))
+    @Option(help: ArgumentHelp("Use this many words instead of characters, 1 to 64.", valueName: "number"))
     var words: Int?
 
-    @Option(help: "What stands between two words.")
+    @Option(help: "The separator between words.")
     var separator: String?
 
-    @Option(help: "What must be shown to read it: finger, passcode, either or none.")
+    @Option(help: "What reading it requires: finger, passcode, either or none.")
     var require = Requirement.either
 
-    @Flag(help: "Put it in the place of the secret of this name.")
+    @Flag(help: "Replace an existing secret of this name.")
     var replace = false
 
     @Flag(help: "Write it to standard output too, also to a terminal.")

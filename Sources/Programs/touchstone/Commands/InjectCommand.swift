@@ -31,7 +31,7 @@ struct InjectCommand: ParsableCommand {
     )
     var outFile: String?
 
-    @Flag(help: "Put it in the place of a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var replace = false
 
     @Flag(help: "Write to standard output also when it is a terminal.")

@@ -6,22 +6,22 @@ import KeychainModel
 struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
-        abstract: "Make the keychain: choose its passcode, note its recovery code."
+        abstract: "Create the keychain: choose its passcode, note its recovery code."
     )
 
     @Flag(
         name: .customLong("set-lockout-auth"),
-        help: "Give the TPM's lockout an owner too: a code that is shown once. Works later as well."
+        help: "Also set the TPM's lockout authorization to a code that is shown once; can be done later."
     )
     var setsLockoutAuthorization = false
 
     func run() throws {
         let keychain = RemoteKeychain.shared
         let isThere = try setsLockoutAuthorization && keychain.status().keybag != .notSetUp
-        if !isThere { try keychain.setUp(PromptFields(origin: .current(), reason: "Make the keychain.")) }
+        if !isThere { try keychain.setUp(PromptFields(origin: .current(), reason: "Create the keychain.")) }
         if setsLockoutAuthorization {
             try keychain.protectLockout(
-                PromptFields(origin: .current(), reason: "Give the TPM's lockout an owner.")
+                PromptFields(origin: .current(), reason: "Set the TPM's lockout authorization.")
             )
         }
         let status = try keychain.status()
@@ -68,7 +68,7 @@ struct PasscodeCommand: ParsableCommand {
 struct ChangePasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change",
-        abstract: "Put a new passcode in the place of the old one."
+        abstract: "Change the passcode."
     )
 
     func run() throws {
@@ -88,6 +88,6 @@ struct RecoverCommand: ParsableCommand {
     func run() throws {
         let prompt = PromptFields(origin: .current(), reason: "Open the keychain with its recovery code.")
         try RemoteKeychain.shared.recover(prompt)
-        Output.complain("The keychain is open, and the new passcode counts.")
+        Output.complain("The keychain is open, and the new passcode is set.")
     }
 }

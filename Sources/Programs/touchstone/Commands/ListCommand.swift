@@ -6,11 +6,11 @@ import KeychainModel
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the secrets, with what each demands and its dates.",
+        abstract: "List the secrets with their requirements and dates.",
         discussion: """
             On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed,
-            state. The state is 'usable', or 'lost' with the time at which the fingers that the secret demanded were
-            seen to be others.
+            state. The state is 'usable', or 'lost' with the time at which a change of the enrolled fingers was
+            detected.
             """,
         aliases: ["ls"]
     )
@@ -31,7 +31,7 @@ struct ListCommand: ParsableCommand {
         if json {
             Output.print(JSONText.list(secrets.map(\.json)).rendered())
         } else if isatty(STDOUT_FILENO) == 1 {
-            var table = Table(headings: ["NAME", "DEMANDS", "CREATED", "CHANGED", "STATE"])
+            var table = Table(headings: ["NAME", "REQUIRES", "CREATED", "CHANGED", "STATE"])
             for secret in secrets { table.append(secret.columns(DateText.local)) }
             for line in table.lines() { Output.print(line) }
         } else {

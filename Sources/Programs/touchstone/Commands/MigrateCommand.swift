@@ -27,12 +27,12 @@ struct MigrateCommand: ParsableCommand {
 
     @Option(
         name: .customLong("import"),
-        help: ArgumentHelp("Make this machine's keychain of an export.", valueName: "file"),
+        help: ArgumentHelp("Create this machine's keychain from an export.", valueName: "file"),
         completion: .file()
     )
     var importFile: String?
 
-    @Flag(help: "Put the export in the place of a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var replace = false
 
     @Flag(help: "Write what was moved as JSON.")
@@ -40,7 +40,7 @@ struct MigrateCommand: ParsableCommand {
 
     func validate() throws {
         guard exportFile == nil || importFile == nil else {
-            throw ValidationError("--export and --import exclude each other")
+            throw ValidationError("--export and --import cannot be combined")
         }
         guard exportFile != nil || !replace else { throw ValidationError("--replace goes with --export") }
         guard exportFile != nil || importFile != nil || !json else {
@@ -131,7 +131,7 @@ struct MigrateCommand: ParsableCommand {
             progress.showLater(offset, file.count)
         } while offset < file.count
         progress.clear()
-        let reason = "Make the keychain of \(path)."
+        let reason = "Create the keychain from \(path)."
         let prompt = PromptFields(origin: .current(), reason: reason)
         let items = try keychain.importKeychain(prompt, progress: progress.show)
         progress.clear()

@@ -6,18 +6,18 @@ import KeychainModel
 struct RepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Show by name what is damaged, older or missing, and keep what is good.",
+        abstract: "Show which items are damaged, outdated or missing, and keep the intact ones.",
         discussion: """
-            Asks for the passcode, and without an option changes nothing. With --accept, what is good becomes the \
-            present state: older states of secrets are kept, because nothing newer is there; damaged ones, and deleted \
-            ones that came back, are left out; what a damaged log of the last changes held is saved. The former file \
+            Asks for the passcode, and without an option changes nothing. With --accept, the intact items become the \
+            current state: older states of secrets are kept, because nothing newer is there; damaged ones, and deleted \
+            ones that came back, are left out; what a damaged log of recent changes held is saved. The former file \
             stays beside the new one.
 
-            The exit status is 0 when nothing is wrong, or what was good is kept now; otherwise 9.
+            The exit status is 0 when nothing is wrong, or the intact items are kept now; otherwise 9.
             """
     )
 
-    @Flag(help: "Make what is good the present state.")
+    @Flag(help: "Keep the intact items and accept them as the current state.")
     var accept = false
 
     @Flag(help: "Write JSON.")
@@ -49,21 +49,21 @@ extension StoreRepair {
         if isLogDamaged {
             lines.append(
                 isLogSaved
-                    ? "The log of the last changes is damaged; all that it held can be saved."
-                    : "The log of the last changes is damaged; some of what it held may be lost."
+                    ? "The log of recent changes is damaged; all that it held can be saved."
+                    : "The log of recent changes is damaged; some of what it held may be lost."
             )
         }
         if isFileDamaged { lines.append("The file of the items is damaged.") }
         if isRecordDamaged {
             lines.append(
-                "The record of all items is damaged: which of them are older or missing cannot be known."
+                "The record of all items is damaged: older or missing items cannot be detected."
             )
         }
         for item in items {
             lines.append("\(item.finding.word)  \(item.name ?? "(its name cannot be read)")")
         }
         if unnamed > 0 { lines.append("and \(Self.count(unnamed)) more") }
-        if missing > 0 { lines.append("missing  \(Self.count(missing)), whose names cannot be known") }
+        if missing > 0 { lines.append("missing  \(Self.count(missing)), names unknown") }
         if let keptAside {
             lines.append("\(Self.count(kept)) kept. The former file is \(keptAside), beside the new one.")
             lines.append("When nothing in it is needed any more, remove it: it holds sealed secrets.")

@@ -14,7 +14,7 @@ struct RunCommand: ParsableCommand {
             no such command and 126 that it cannot be executed.
 
             A file of variables has lines NAME=value; a value can be, or hold in {{ }}, a reference touchstone://SECRET. \
-            With --mask this process stays and conceals the secrets in what the command writes.
+            With --mask this process stays and conceals the secrets in the command's output.
 
               touchstone run --env GITHUB_TOKEN=github -- gh release list
               touchstone run --env-file .env -- docker compose up
@@ -35,7 +35,7 @@ struct RunCommand: ParsableCommand {
     )
     var files: [String] = []
 
-    @Flag(help: "Conceal the secrets in what the command writes.")
+    @Flag(help: "Conceal the secrets in the command's output.")
     var mask = false
 
     @Argument(parsing: .postTerminator, help: "After --: the command and its arguments.")

@@ -21,7 +21,7 @@ struct SetCommand: ParsableCommand {
     @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
-    @Option(help: "What must be shown to read it: finger, passcode, either or none.")
+    @Option(help: "What reading it requires: finger, passcode, either or none.")
     var require = Requirement.either
 
     @Option(help: "Read the secret from a file.", completion: .file())
@@ -30,7 +30,7 @@ struct SetCommand: ParsableCommand {
     @Flag(help: "Keep a newline at the end.")
     var exact = false
 
-    @Flag(help: "Put it in the place of the secret of this name.")
+    @Flag(help: "Replace an existing secret of this name.")
     var replace = false
 
     func run() throws {

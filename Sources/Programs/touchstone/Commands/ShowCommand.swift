@@ -19,14 +19,14 @@ struct ShowCommand: ParsableCommand {
         if json { return Output.print(secret.json.rendered()) }
         var lines = [
             ("Name:       ", Printable.text(secret.name)),
-            ("Demands:    ", secret.accessControl.requirementSentence),
+            ("Requires:   ", secret.accessControl.requirementSentence),
             ("Readable:   ", secret.accessControl.accessibility.sentence),
             ("Created:    ", secret.created.map(DateText.local) ?? "unknown"),
             ("Changed:    ", secret.modified.map(DateText.local) ?? "unknown"),
         ]
         if secret.invalidated != nil {
             let time = secret.lost(DateText.local).map { " on \($0)" } ?? ""
-            lines.append(("State:      ", "lost\(time): the fingers that it demanded are others now"))
+            lines.append(("State:      ", "lost\(time): the enrolled fingers have changed"))
         }
         if let reference = secret.reference { lines.append(("Reference:  ", HexText.of(reference.octets))) }
         for (title, text) in lines { for line in Columns.lines(title, text) { Output.print(line) } }

@@ -6,7 +6,7 @@ import KeychainModel
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show where the keychain stands: locked or not, how strong, sensor, fingers, lockouts."
+        abstract: "Show the keychain's state: locked or not, assurance, sensor, fingers, lockouts."
     )
 
     @Flag(help: "Write JSON.")
@@ -90,9 +90,9 @@ extension AuthenticationStatus {
         guard !fingers.isEmpty else { return "none enrolled" }
         let names = fingers.joined(separator: ", ")
         switch binding {
-        case .names?: return names + " (compared by name: enrolling the same finger anew can go unseen)"
+        case .names?: return names + " (compared by name: re-enrolling the same finger may go undetected)"
         case .templates?: return names + " (compared by template)"
-        case .untold?: return names + " (cannot be compared now: the broker is away)"
+        case .untold?: return names + " (cannot be compared now: the broker does not answer)"
         case nil: return names
         }
     }
@@ -104,9 +104,9 @@ extension AuthenticationStatus {
         if passcodeDelay > 0 {
             parts.append("the next passcode may be tried in \(DateText.duration(seconds: passcodeDelay))")
         }
-        if isBiometryLockedOut { parts.append("fingers wait for the passcode") }
+        if isBiometryLockedOut { parts.append("fingers are not accepted until the passcode is entered") }
         if passcodeFailures > 0 {
-            parts.append("wrong passcodes since the last right one: \(passcodeFailures)")
+            parts.append("wrong passcodes since the last correct one: \(passcodeFailures)")
         }
         if biometryFailures > 0 {
             parts.append("fingers refused since the last success: \(biometryFailures)")

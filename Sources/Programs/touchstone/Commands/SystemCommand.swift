@@ -25,7 +25,12 @@ struct SystemCommand: ParsableCommand {
 
 /// Which keychain to move, and how.
 struct MoveOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Whose keychain; the user of sudo or pkexec unless named.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The keychain's user; by default the user who ran sudo or pkexec.",
+            valueName: "name"
+        )
+    )
     var user: String?
 
     @Option(
@@ -74,9 +79,9 @@ struct EnableSystemCommand: ParsableCommand {
         commandName: "enable",
         abstract: "Move a user's keychain to system mode.",
         discussion: """
-            Stops the user's daemon, copies the keychain, and has the user unlock it once; only when all of it is found \
-            whole is the former one removed. Ended in the middle, nothing is lost: the same command goes on, and \
-            touchstone system disable takes it back.
+            Stops the user's daemon, copies the keychain, and asks the user to unlock it once; the old keychain is \
+            removed only after everything in the copy has been checked. If interrupted, nothing is lost: running the \
+            command again continues, and touchstone system disable reverts it.
             """
     )
 
@@ -118,7 +123,7 @@ struct EnableSystemCommand: ParsableCommand {
         let hasSocket = unsafe access(socket, F_OK) == 0
         guard SystemUnits.isThere || hasSocket else {
             throw CommandError(
-                "the keychain has moved, and no service manager runs that starts its daemon",
+                "the keychain was moved, but systemd is not running to start its daemon",
                 hint: "start touchstoned --owner \(moved.user.uid) as \(MovedUser.keeper), then run it again",
                 exitCode: .notAvailable
             )
@@ -149,7 +154,7 @@ struct EnableSystemCommand: ParsableCommand {
                 "\(name) has no keychain in \(own): touchstone setup will make one in system mode."
             )
             Output.complain(
-                "One elsewhere, where XDG_DATA_HOME says, has to be named: --from DIRECTORY/touchstone"
+                "For a keychain in another directory (XDG_DATA_HOME), use: --from DIRECTORY/touchstone"
             )
             return
         }
@@ -158,12 +163,12 @@ struct EnableSystemCommand: ParsableCommand {
     }
 
     /// Refuses if a part of system mode is missing: without the broker no program would find its items, and without the
-    /// agent no box would be drawn.
+    /// agent no prompt would be drawn.
     private static func requireParts(of moved: MovedUser) throws(CommandError) {
         guard let missing = SystemParts().findings(of: moved.user.uid).first(where: { $0.verdict == .wrong })
         else { return }
         throw CommandError(
-            "system mode is not whole on this machine: \(missing.text); nothing was changed",
+            "system mode is not completely installed: \(missing.text); nothing was changed",
             hint: "touchstone system status says what is missing, and what to do",
             exitCode: .notAvailable
         )
@@ -213,11 +218,11 @@ struct DisableSystemCommand: ParsableCommand {
         commandName: "disable",
         abstract: "Move a user's keychain back from system mode.",
         discussion: """
-            Stops the daemon of system mode, copies the keychain back, and has the user unlock it once; only then the \
+            Stops the daemon of system mode, copies the keychain back, and asks the user to unlock it once; only then the \
             one in system mode is removed. A former keychain that was never opened in system mode is put aside in the \
             user's directory, as former-1. Secrets that only the enrolled fingers open (--require finger) come back where \
             the same fingers are enrolled by their names: a user's own daemon cannot read their templates, and does \
-            not see a finger that is enrolled again under its name while it does not run.
+            not detect a finger that is re-enrolled under the same name while it is not running.
             """
     )
 
@@ -237,7 +242,7 @@ struct DisableSystemCommand: ParsableCommand {
             Output.complain(Printable.text(text))
             // In per-user mode the daemon cannot read the sensor's templates.
             Output.complain(
-                "There, a finger that is enrolled again under its name can go unseen: secrets that only the enrolled fingers open (--require finger) are bound to the names of the fingers."
+                "There, re-enrolling a finger under the same name may go undetected: secrets that only the enrolled fingers open (--require finger) are bound to the names of the fingers."
             )
             try options.confirm("Move it back?")
             let units = SystemUnits(uid: moved.user.uid)
@@ -266,7 +271,7 @@ struct SystemStatusCommand: ParsableCommand {
         discussion: "The exit status is 0 when nothing failed, otherwise 1."
     )
 
-    @Option(help: ArgumentHelp("Whose keychain; one's own unless named.", valueName: "name"))
+    @Option(help: ArgumentHelp("The keychain's user; by default yourself.", valueName: "name"))
     var user: String?
 
     @Option(
@@ -282,7 +287,7 @@ struct SystemStatusCommand: ParsableCommand {
         let moved = try MovedUser(named: user, directory: from)
         guard ProcessUser.uid == 0 || ProcessUser.uid == moved.user.uid else {
             throw CommandError(
-                "another user's keychain is root's to look at",
+                "only root may look at another user's keychain",
                 hint: "sudo touchstone system status",
                 exitCode: .notAvailable
             )

@@ -115,7 +115,7 @@ enum KeychainChecks {
             .warn(
                 "fingers",
                 names + "; compared by name, because the templates cannot be read",
-                "who enrols the same finger anew while the daemon is off goes unseen: guard your session"
+                "re-enrolling the same finger while the daemon is not running goes undetected: protect your session"
             )
         ]
     }

@@ -37,7 +37,7 @@ enum SystemChecks {
             return .fail(part, "\(path): \(reason)", "start the daemon: touchstone status")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            return .fail(part, "\(path) is no directory", "move it away")
+            return .fail(part, "\(path) is not a directory", "move it away")
         }
         guard status.st_uid == ProcessUser.uid else {
             return .fail(part, "\(path) belongs to user \(status.st_uid)", "move it away")
@@ -75,7 +75,7 @@ enum SystemChecks {
         } catch {
             return .warn(
                 part,
-                "\(error.sentence(about: path)), so that it does not count; the socket is beside the store",
+                "\(error.sentence(about: path)), so it is not used; the socket is beside the store",
                 "log in anew, or set XDG_RUNTIME_DIR to a directory of yours with mode 700"
             )
         }

@@ -39,7 +39,7 @@ enum SystemModeChecks {
         case .begun:
             .warn(
                 part,
-                "off: the keychain is this user's own, and a copy of it in system mode is not whole",
+                "off: the keychain is this user's own, and a copy of it in system mode is incomplete",
                 "sudo touchstone system enable goes on, sudo touchstone system disable removes the copy"
             )
         case .bypassed:
@@ -76,7 +76,7 @@ enum SystemModeChecks {
         case .twofold:
             .fail(
                 part,
-                "\(kept) counts, and \(own) has another keychain",
+                "\(kept) is in use, but \(own) has another keychain",
                 // Only root can see the account's directory, which may be empty.
                 (ProcessUser.uid == 0 ? "" : "sudo touchstone system status first; then ")
                     + "move the one in \(own) elsewhere, all but the file 'moved'"
@@ -84,7 +84,7 @@ enum SystemModeChecks {
         case .lost:
             .fail(
                 part,
-                "the keychain went to \(kept), and is not there",
+                "the keychain was moved to \(kept), but is missing there",
                 "bring a backup of that directory back; to begin anew without it, remove \(own)/moved"
             )
         }

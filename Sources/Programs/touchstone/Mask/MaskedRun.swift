@@ -3,30 +3,30 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// A command that runs beside this process, with secrets masked in what it writes.
+/// A command run as a child process, with secrets masked in its output.
 ///
-/// Where standard input and output are a terminal, the command gets a terminal of its own in a session of its own, and
-/// otherwise pipes. Signals and the size of the window are passed on; what stops the command stops this process, and
-/// the shell goes on with both; the end is the command's own.
+/// If standard input and output are terminals, the command gets its own terminal in its own session, otherwise pipes.
+/// Signals and changes of the window's size are forwarded. If the command is stopped, this process stops too, and the
+/// shell resumes both. The exit status is the command's.
 final class MaskedRun {
     private static let held = [
         SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGPIPE, SIGTSTP, SIGCONT,
     ]
 
     private let terminal: RelayedTerminal?
-    /// Where the leader of the terminal's session tells how the command fares; -1 without one, or once it ended.
+    /// The pipe on which the session leader reports the command's status; -1 without a leader, or once it has ended.
     private var report: CInt = -1
     private var streams: [MaskedStream] = []
     private let signals: CInt
     private let processID: pid_t
     private var status: CInt?
-    /// Whether the command is stopped, and nobody wanted it to go on yet.
+    /// Whether the command is stopped and has not been resumed.
     private var isStopped = false
 
-    /// Whether a command gets a terminal of its own.
+    /// Whether a command gets its own terminal.
     static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
-    /// Starts the command, whose own terminal is `owner`'s, or of this process's user where that is nil.
+    /// Starts the command; its own terminal belongs to `owner`, or to this process's user if nil.
     init(
         _ image: borrowing ProcessImage,
         masking secrets: ReleasedSecrets,
@@ -38,7 +38,7 @@ final class MaskedRun {
         var errorPipe = try Pipe()
         guard isInteractive else {
             terminal = nil
-            // One pipe for both where both go to one place: what was written first stays first.
+            // One pipe if both streams go to the same file, so that the order of writes is kept.
             let areOne = Self.areOne(STDOUT_FILENO, STDERR_FILENO)
             var outputPipe = try Pipe()
             streams.append(try MaskedStream(outputPipe.takeReadEnd(), to: STDOUT_FILENO, patterns))
@@ -66,19 +66,19 @@ final class MaskedRun {
         terminal.begin()
     }
 
-    /// Passes everything on until the command has ended, then ends as it did.
+    /// Forwards everything until the command has ended, then ends with the same status or signal.
     func finish() -> Never { Self.end(pass()) }
 
-    /// Passes everything on until the command has ended; afterwards signals are this process's own again.
+    /// Forwards everything until the command has ended; this process then handles its signals as before.
     ///
-    /// - Returns: its exit status, or 128 and the number of the signal that ended it.
+    /// - Returns: its exit status, or 128 plus the number of the signal that ended it.
     func wait() -> CInt {
         let status = pass()
         clinux_release_signals(signals)
         return ChildProgram.exitStatus(of: status)
     }
 
-    /// Passes everything on until the command has ended; its status, as waitpid(2) has it.
+    /// Forwards everything until the command has ended, and returns its wait status (waitpid(2)).
     private func pass() -> CInt {
         while true {
             if let status, streams.allSatisfy({ $0.isClosed || (terminal != nil && !$0.isReady) }) {
@@ -89,7 +89,7 @@ final class MaskedRun {
             var entries = [signals, report].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             entries += streams.map { pollfd(fd: $0.source, events: Int16(POLLIN), revents: 0) }
             if let terminal, status == nil { entries += terminal.entries }
-            // A shell need not tell a job that runs that it is in the foreground now.
+            // A shell need not signal a running job that it moves to the foreground, so the state is polled.
             let isWaiting = status == nil && terminal?.hasKeys == false
             guard unsafe poll(&entries, nfds_t(entries.count), isWaiting ? 200 : -1) > 0 else {
                 if isWaiting { terminal?.takeKeys() }
@@ -112,9 +112,9 @@ final class MaskedRun {
             case SIGCONT: goOn()
             case SIGWINCH where terminal != nil: terminal?.copySize()
             case SIGPIPE: break
-            // The key came before the keys were the command's, and took back the signal to go on.
+            // Ctrl-Z was typed before the terminal was in raw mode; the SIGTSTP discarded the pending SIGCONT.
             case SIGTSTP where terminal != nil && isStopped: stop(as: number)
-            // The terminal sends it to the command as well, where both share one.
+            // If both share a terminal, it sends its signals to the command as well.
             case _ where fromTerminal && terminal == nil: break
             default: send(number)
             }
@@ -122,11 +122,11 @@ final class MaskedRun {
     }
 
     private func send(_ number: CInt) {
-        // Its number is somebody else's once it ended.
+        // Once the command has ended, its process ID may belong to another process.
         if status == nil { kill(terminal == nil ? processID : -processID, number) }
     }
 
-    /// A session's leader reports instead of the command, and is left to the end of this process.
+    /// With a terminal, the session leader reports the status instead; it is not reaped before this process ends.
     private func reap() {
         var status: CInt = 0
         guard terminal == nil, self.status == nil,
@@ -139,7 +139,7 @@ final class MaskedRun {
         if let status = SessionLeader.status(from: report) { return take(status) }
         close(report)
         report = -1
-        // Somebody ended the leader, and with it the session.
+        // The session leader was killed, and the session ended with it.
         if status == nil { status = SIGHUP }
     }
 
@@ -156,22 +156,24 @@ final class MaskedRun {
     private func stop(as number: CInt) {
         terminal?.restore()
         let isContinued = Self.stop(as: number, withGroup: terminal != nil)
-        // Otherwise the signal that continued this process is about to be read.
+        // Otherwise the SIGCONT that resumed this process is pending, and is read next.
         if !isContinued { goOn() }
     }
 
-    /// The shell, or whoever it was, wants both to go on.
+    /// Resumes the command, after the shell or another process resumed this one.
     private func goOn() {
         isStopped = false
         terminal?.takeKeys()
         send(SIGCONT)
     }
 
-    /// Stops this process as the command was, and with `withGroup` all of the shell's job, of which the key that stopped
-    /// the command told this process alone.
+    /// Stops this process with the signal that stopped the command.
     ///
-    /// - Returns: after it was continued: whether SIGCONT is there to be read. The kernel stops nobody whom no shell
-    ///   would continue.
+    /// With `withGroup`, stops the shell's whole job (this process group), because the key that stopped the command had
+    /// no effect on the rest of it.
+    ///
+    /// - Returns: once resumed, whether a SIGCONT is pending. There is none if the kernel did not stop the process,
+    ///   because no shell could resume it (an orphaned process group).
     private static func stop(as number: CInt, withGroup: Bool) -> Bool {
         var action = sigaction()
         unsafe action.__sigaction_handler.sa_handler = SIG_DFL
@@ -190,7 +192,7 @@ final class MaskedRun {
     private static func end(_ status: CInt) -> Never {
         let number = status & 0x7F
         guard number != 0 else { exit((status >> 8) & 0xFF) }
-        // No second core beside the command's own.
+        // No second core dump beside the command's own.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         var action = sigaction()

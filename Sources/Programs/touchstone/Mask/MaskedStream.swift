@@ -2,13 +2,13 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// One stream of a command, masked on its way.
+/// One output stream of a command, forwarded with secrets masked.
 final class MaskedStream {
-    /// What is read from; -1 once it has ended.
+    /// The descriptor to read from; -1 once the stream has ended.
     private(set) var source: CInt
     private let target: CInt
     private var filter: MaskingFilter
-    /// The most that is passed on at once, in bytes.
+    /// The most that is forwarded at once, in bytes.
     private static let largestPiece = 1 << 16
     private var room: SecretBuffer
     private var isBroken = false
@@ -20,13 +20,13 @@ final class MaskedStream {
         room = try CommandMemory.buffer(Self.largestPiece)
     }
 
-    /// Whether its end was read.
+    /// Whether end of file was read.
     var isClosed: Bool { source < 0 }
 
     /// Whether there is something to read now.
     var isReady: Bool { Descriptor.isReadable(source, until: .now) }
 
-    /// Passes on what is there, at most 64 KiB.
+    /// Forwards the available output, at most 64 KiB.
     func pass() {
         room.removeAll(keepingCapacity: true)
         var result = 0
@@ -35,12 +35,12 @@ final class MaskedStream {
             return max(0, result)
         }
         if result < 0, errno == EINTR || errno == EAGAIN { return }
-        // A terminal whose programs are gone reads as an error.
+        // Reading a terminal whose programs have all exited fails.
         if result <= 0 { return end() }
         unsafe room.withUnsafeBytes { unsafe write($0, isEnd: false) }
     }
 
-    /// Writes what was held back.
+    /// Closes the source and writes the bytes held back.
     func end() {
         guard source >= 0 else { return }
         close(source)
@@ -53,7 +53,7 @@ final class MaskedStream {
             guard !isBroken else { return }
             if unsafe !Descriptor.write(octets, to: target) { isBroken = true }
         }
-        // Nobody reads any more: the command is told so by its own pipe.
+        // The reader of our output has exited: closing the source tells the command so, through its own pipe.
         if isBroken, source >= 0 {
             close(source)
             source = -1

@@ -1,24 +1,24 @@
 import Glibc
 import SecretMemory
 
-/// Replaces secrets in a stream of bytes, wherever its pieces begin and end.
+/// Replaces secrets in a stream of bytes, even if they are split between pieces.
 ///
-/// What could be the start of a secret is held back until the rest shows; never more than the longest secret, and in
-/// locked memory. Where secrets overlap or follow each other, one mask stands for all.
+/// A possible start of a secret is held back, in locked memory, until later bytes decide; never more than the longest
+/// secret. Overlapping or adjacent secrets are replaced by a single mask.
 struct MaskingFilter: ~Copyable {
-    /// What stands in a secret's place.
+    /// The text that replaces a secret.
     static let mask = "<concealed by touchstone>"
 
     private let patterns: [MaskedPattern]
-    /// The bytes that a pattern starts with.
+    /// For each byte value, whether a pattern starts with it.
     private let starts: [Bool]
     private var held: SecretBuffer
     private var spare: SecretBuffer
-    /// How many of the next bytes belong to a secret that was masked.
+    /// How many of the next bytes belong to a secret that is already masked.
     private var covered = 0
 
-    /// All locked memory is taken now, for pieces of up to `largestPiece` bytes: a command that runs already is not
-    /// stopped for the lack of it.
+    /// Allocates all locked memory, for pieces of up to `largestPiece` bytes, so that none can be missing once the
+    /// command runs.
     init(_ patterns: [MaskedPattern], largestPiece: Int) throws(CommandError) {
         let capacity = largestPiece + (patterns.map(\.count).max() ?? 0)
         let held = try CommandMemory.buffer(capacity)
@@ -31,12 +31,12 @@ struct MaskingFilter: ~Copyable {
         self.starts = starts
     }
 
-    /// Takes the next piece and hands on what is decided.
+    /// Takes the next piece, and passes on the bytes that are decided.
     ///
     /// - Parameters:
     ///   - octets: the piece.
-    ///   - isEnd: whether this is the last one: nothing is held back then.
-    ///   - body: gets bytes to write, several times.
+    ///   - isEnd: whether this is the last piece; nothing is then held back.
+    ///   - body: writes bytes; may be called several times.
     mutating func filter(
         _ octets: UnsafeRawBufferPointer,
         isEnd: Bool,
@@ -74,7 +74,7 @@ struct MaskingFilter: ~Copyable {
         swap(&held, &spare)
     }
 
-    /// The length of the longest secret that starts here; nil when more bytes have to come to tell.
+    /// The length of the longest secret that starts here; nil if more bytes are needed to decide.
     private func longestMatch(in octets: UnsafeRawBufferPointer, isEnd: Bool) -> Int? {
         var longest = 0
         for pattern in patterns where pattern.count > longest {
@@ -88,7 +88,7 @@ struct MaskingFilter: ~Copyable {
     }
 }
 
-/// A secret as a stream may show it.
+/// A form in which a secret may appear in a stream.
 final class MaskedPattern {
     private let secret: SecretBytes
 
@@ -101,7 +101,8 @@ final class MaskedPattern {
         self.secret = secret
     }
 
-    /// The patterns for released secrets: as stored, without newlines at the end, and with the line ends of a terminal.
+    /// The patterns of released secrets: as stored but without newlines at the end, and with a terminal's line ends (CR
+    /// LF).
     static func patterns(of secrets: ReleasedSecrets) throws(CommandError) -> [MaskedPattern] {
         var patterns: [MaskedPattern] = []
         try secrets.forEach { secret throws(CommandError) in
@@ -129,7 +130,7 @@ final class MaskedPattern {
         return patterns
     }
 
-    /// Whether bytes begin as this does, over `count` of them.
+    /// Whether the first `count` bytes of `octets` and of the pattern are equal.
     func starts(_ octets: UnsafeRawBufferPointer, count: Int) -> Bool {
         unsafe secret.withUnsafeBytes { mine in
             guard let mine = mine.baseAddress, let octets = octets.baseAddress else { return false }

@@ -2,21 +2,22 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// A terminal for a command, behind the terminal of this process.
+/// A pseudoterminal for a command, relayed to the terminal of this process.
 final class RelayedTerminal {
-    /// The end that this process holds; reads do not wait.
+    /// This process's end; non-blocking after ``begin()``.
     let primary: CInt
-    /// The end that becomes the command's.
+    /// The command's end; -1 after ``begin()``.
     private(set) var secondary: CInt
     private var before = termios()
     private var isRaw = false
-    /// Whether every key comes here, and not to the shell.
+    /// Whether standard input's terminal is in raw mode, so that this process reads every key.
     var hasKeys: Bool { isRaw }
     private var isOpen = true
-    /// What was typed and not yet taken.
+    /// Input not yet written to the command's terminal.
     private var typed: [UInt8] = []
 
-    /// Makes a terminal with the size and the modes of standard input's; it is `owner`'s, or this process's user's.
+    /// Creates a terminal with the size and modes of standard input's, owned by `owner` or by this process's user if
+    /// nil.
     init(of owner: UInt32? = nil) throws(CommandError) {
         var primary: CInt = -1
         var name = [CChar](repeating: 0, count: 64)
@@ -34,7 +35,7 @@ final class RelayedTerminal {
         copySize()
     }
 
-    /// The command has its end, and gets every key from now on.
+    /// Starts to relay keys, once the command has its end of the terminal.
     func begin() {
         close(secondary)
         secondary = -1
@@ -42,26 +43,27 @@ final class RelayedTerminal {
         takeKeys()
     }
 
-    /// Takes every key of standard input's terminal as it is, where this process is in the foreground there.
+    /// Puts standard input's terminal into raw mode, if this process is in its foreground process group.
     ///
-    /// In the background the keys are the shell's, and setting the modes would stop this process.
+    /// In the background the keys are the shell's, and setting the modes would stop this process (SIGTTOU).
     func takeKeys() {
         copySize()
         guard tcgetpgrp(STDIN_FILENO) == getpgrp() else { return }
-        // Who stopped this process from outside has changed the modes since: those of before stay.
+        // If this process was stopped by another one while in raw mode, the modes may have changed: keep those saved
+        // before.
         if !isRaw { unsafe tcgetattr(STDIN_FILENO, &before) }
         var raw = before
         unsafe cfmakeraw(&raw)
         isRaw = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0
     }
 
-    /// Gives standard input's terminal back as it was.
+    /// Restores the modes of standard input's terminal.
     func restore() {
         if isRaw { unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &before) }
         isRaw = false
     }
 
-    /// Takes the size of standard input's terminal over; the command is told by the kernel.
+    /// Copies the size of standard input's terminal; the kernel notifies the command (SIGWINCH).
     func copySize() {
         var size = winsize()
         if unsafe ioctl(STDIN_FILENO, UInt(TIOCGWINSZ), &size) == 0 {
@@ -69,13 +71,13 @@ final class RelayedTerminal {
         }
     }
 
-    /// What to wait for: a key, or room for those that were typed.
+    /// What to poll for: keys, or room to write those already typed.
     var entries: [pollfd] {
         if !typed.isEmpty { return [pollfd(fd: primary, events: Int16(POLLOUT), revents: 0)] }
         return isOpen && isRaw ? [pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)] : []
     }
 
-    /// Passes keys on, where there are some and there is room for them.
+    /// Forwards keys, if there are any and the command's terminal has room.
     func pass(_ entries: ArraySlice<pollfd>) {
         guard let entry = entries.first, entry.revents != 0 else { return }
         if typed.isEmpty {

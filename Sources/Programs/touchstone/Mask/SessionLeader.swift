@@ -1,14 +1,14 @@
 import Glibc
 import KeychainModel
 
-/// The process that leads the session of a command with a terminal of its own, and reports how the command fares.
+/// The process that leads the session of a command with its own terminal, and reports the command's status.
 ///
-/// It holds no secret. What ends it, a terminal that is closed above all, the kernel tells the command as well.
+/// It holds no secret. When it ends, usually because the terminal was closed, the kernel hangs up the command as well.
 enum SessionLeader {
     /// The first argument of such a process.
     static let argument = "---session"
 
-    /// Runs it to its end, where the arguments say so.
+    /// Runs the session leader and exits, if the arguments say so.
     static func runIfAsked(_ arguments: [String]) {
         guard arguments.count == 2, arguments[1] == argument, getsid(0) == getpid() else { return }
         while true {
@@ -20,7 +20,7 @@ enum SessionLeader {
         exit(EXIT_SUCCESS)
     }
 
-    /// Reads the next status from an end of a pipe that leads to such a process; nil when none will come.
+    /// Reads the next wait status from the pipe of a session leader; nil if there are no more.
     static func status(from descriptor: CInt) -> CInt? {
         var status: CInt = 0
         let count = SystemCall.uninterrupted {
@@ -29,11 +29,11 @@ enum SessionLeader {
         return count == MemoryLayout<CInt>.size ? status : nil
     }
 
-    /// Whether a status, as waitpid(2) has it, says that the command was stopped.
+    /// Whether a wait status (waitpid(2)) says that the command was stopped.
     static func isStopped(_ status: CInt) -> Bool { status & 0xFF == 0x7F }
 
     private static func report(_ status: CInt) -> Bool {
-        // A pipe takes as little as this at once.
+        // So few bytes are written to a pipe atomically.
         unsafe withUnsafeBytes(of: status) { unsafe Descriptor.write($0, to: STDOUT_FILENO) }
     }
 }

@@ -36,7 +36,7 @@ extension ExportReport.Reason {
     fileprivate var sentence: String {
         switch self {
         case .thisDeviceOnly: "because they belong to this device alone"
-        case .enrolledSet: "because they demand the fingers that are enrolled here"
+        case .enrolledSet: "because they require the fingers enrolled on this machine"
         case .applicationPassword: "because only an application's password opens them"
         case .privateKey: "because private keys never leave"
         case .damaged: "because they are damaged"

@@ -81,7 +81,7 @@ final class ExportedFile: Sendable {
         guard !replaces, unsafe lstat(path, &status) == 0 else { return }
         throw CommandError(
             "\(path) exists already",
-            hint: "--replace puts the export in its place",
+            hint: "use --replace to replace it",
             exitCode: .existsAlready
         )
     }
@@ -132,7 +132,7 @@ struct ImportedFile: ~Copyable {
         else {
             close(descriptor)
             throw CommandError(
-                "\(path) is no export of a keychain",
+                "\(path) is not an export of a keychain",
                 hint: "touchstone migrate --export FILE makes one, on the other machine",
                 exitCode: .damaged
             )

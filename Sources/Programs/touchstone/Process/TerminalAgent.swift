@@ -68,7 +68,9 @@ struct TerminalAgent: PromptAgent {
     /// The lines of a cause that ``start(insteadOf:)`` created: what went wrong and what to do.
     static func lines(of detail: String) -> ErrorText.Lines {
         let lines = detail.split(separator: "\n", maxSplits: 1).map(String.init)
-        return (lines.first ?? "no program draws the prompt", lines.dropFirst().first ?? "touchstone doctor")
+        return (
+            lines.first ?? "no program can show the prompt", lines.dropFirst().first ?? "touchstone doctor"
+        )
     }
 
     private static func launch() throws(KeychainError) -> Running {
@@ -129,7 +131,7 @@ struct TerminalAgent: PromptAgent {
             lines.first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
         }
         return (
-            "the program that draws prompts cannot serve: \(rest("error: ") ?? "it ended without a word")",
+            "the program that draws prompts failed: \(rest("error: ") ?? "it ended without a message")",
             rest("hint: ") ?? "touchstone doctor"
         )
     }

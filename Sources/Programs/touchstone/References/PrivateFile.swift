@@ -49,7 +49,7 @@ struct PrivateFile {
     private static func exists(_ path: String) -> CommandError {
         CommandError(
             "\(path) is there already; nothing was written",
-            hint: "--replace puts the new one in its place",
+            hint: "use --replace to replace it",
             exitCode: .existsAlready
         )
     }

@@ -35,7 +35,7 @@ enum CauseText {
         return switch known {
         case .invalidated:
             (
-                "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
+                "\(subject) is lost: it required the fingers enrolled when it was stored, and the enrolled fingers have changed",
                 name.map { "store it again: touchstone set \($0.text) --replace" } ?? "touchstone list"
             )
         case .noCurrentSet:
@@ -51,32 +51,35 @@ enum CauseText {
                 "if that is this program before it was moved or updated: touchstone apps move OLD NEW"
             )
         case .withoutKeyUsage:
-            ("a private key was to be made that may not be used", "add privateKeyUsage to its flags")
+            ("the new private key would not be usable", "add privateKeyUsage to its flags")
         case .otherGroup: ("the key belongs to another access group", "touchstone apps")
         case .enrolmentChanged:
-            ("the enrolled fingers changed: the passcode is due before a finger counts", "touchstone unlock")
+            (
+                "the enrolled fingers have changed: enter the passcode before using a finger",
+                "touchstone unlock"
+            )
         case .timeout: ("nobody answered the prompt in time", "try again")
         case .tooManyPrompts: ("too many requests wait for their prompt", "try again when they have ended")
         case .promptRate: ("too many prompts ended without success within a minute", nil)
-        case .callerSilenced: ("its prompts were cancelled again and again: none for a minute", nil)
-        case .passcodeDelayed: ("after wrong passcodes, the next one may not be tried yet", nil)
-        case .passcodeDue: ("the passcode is due before a finger counts again", "touchstone unlock")
+        case .callerSilenced: ("its prompts were cancelled repeatedly; it gets none for a minute", nil)
+        case .passcodeDelayed: ("too many wrong passcodes: the next attempt is not allowed yet", nil)
+        case .passcodeDue: ("enter the passcode before using a finger again", "touchstone unlock")
         case .suspended: ("the machine is about to sleep", "try again")
         case .attemptsUnavailable:
-            ("the counts of failed attempts cannot be saved, so nothing may be tried", "touchstone doctor")
+            ("failed attempts cannot be recorded, so no attempt is allowed", "touchstone doctor")
         case .weakPasscode: ("the passcode is too weak", "choose at least 12 characters, or 5 words")
         case .prompterMissing:
-            ("no program draws the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
+            ("no program can show the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
         case .inBackground:
             (
-                "it runs in the background, where a prompt would take the shell's keys",
+                "the command runs in the background, where a prompt would take the shell's input",
                 "bring it to the foreground with fg"
             )
         case .prompterFailed: ("the program that draws the prompt failed", "touchstone doctor")
         case .noAgent where cause.detail != nil: TerminalAgent.lines(of: why)
         case .noAgent:
             (
-                "no touchstone-agent is there that draws the prompt",
+                "no touchstone-agent is running that could show the prompt",
                 "run touchstone from a terminal, or start the agent: systemctl --user start touchstone-agent"
             )
         case .brokerAway:
@@ -93,17 +96,17 @@ enum CauseText {
         case .mistypedRecoveryCode: ("the recovery code was mistyped", "try again")
         case .rolledBack:
             (
-                "the store is an older copy of itself: the TPM counted further",
+                "the store is an older copy: the TPM's counter is ahead of it",
                 "put the newer data directory back while the daemon is stopped, or accept this one with the recovery code: touchstone recover"
             )
         case .logDamaged:
             (
-                "the log of the last changes is damaged; nothing was written over",
+                "the log of recent changes is damaged; nothing was overwritten",
                 "touchstone repair shows and saves what it holds"
             )
         case .setDamaged:
             (
-                "the record of all secrets is damaged: nothing says which of them are the newest",
+                "the record of all secrets is damaged: older or missing secrets cannot be detected",
                 "touchstone repair"
             )
         case .storeFull:
@@ -114,16 +117,16 @@ enum CauseText {
         case .newerFormat: ("a newer version made this keychain", "install that version here")
         case .exportDamaged:
             (
-                "the export is damaged or not whole; nothing was made",
+                "the export is damaged or incomplete; no keychain was created",
                 "take another copy of it, or make it anew"
             )
         case .notAnExport:
             (
-                "the file is no export of a keychain",
+                "the file is not an export of a keychain",
                 "touchstone migrate --export FILE makes one, on the other machine"
             )
         case .newerExport: ("a newer version made the export", "install that version here")
-        case .exportParts: ("the daemon went away in the middle; nothing was made", "try again")
+        case .exportParts: ("the connection to the daemon was lost; no keychain was created", "try again")
         case .otherHardware:
             (
                 "the keychain is sealed to another TPM, or this one was cleared",
@@ -148,7 +151,7 @@ enum CauseText {
                 "remove it (tpm2_changeauth -c owner), or seal without the TPM: tpm = off; see touchstoned(8)"
             )
         case .exhausted: ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
-        case .noHome: ("the environment names no home directory, and the keychain is in it", "set HOME")
+        case .noHome: ("HOME is not set to an absolute path, so the keychain cannot be found", "set HOME")
         case .daemonMissing:
             (
                 "the daemon, touchstoned, is not installed",
@@ -172,7 +175,7 @@ enum CauseText {
             )
         case .systemDirectory:
             (
-                "the socket of the system's keychain daemon is not believed: \(why)",
+                "the socket of the system's keychain daemon is not trusted: \(why)",
                 "as root: make the directory root's, with mode 755, and see who changed it"
             )
         case .daemonSilent: ("the daemon does not answer", "try again; if it stays silent: touchstone doctor")
@@ -184,18 +187,19 @@ enum CauseText {
             )
         case .socketFailed: ("no socket could be made (\(why))", "touchstone doctor")
         case .connectFailed: ("the daemon's socket cannot be connected to (\(why))", "touchstone doctor")
-        case .peerUnknown: ("the system does not say who listens (\(why))", "touchstone doctor")
+        case .peerUnknown:
+            ("the process that listens on the socket cannot be identified (\(why))", "touchstone doctor")
         case .socketPathTooLong:
             ("the path of the daemon's socket is too long", "a shorter XDG_RUNTIME_DIR or TOUCHSTONE_HOME")
         case .foreignDaemon:
-            ("the daemon's socket belongs to somebody else (\(cause.code))", "touchstone doctor")
+            ("the daemon's socket belongs to another user (\(cause.code))", "touchstone doctor")
         case .socketPlace:
             (
-                "the daemon's socket cannot be where the environment says: \(why)",
+                "the socket directory that the environment names cannot be used: \(why)",
                 "unset XDG_RUNTIME_DIR, or take this user's environment: sudo -i -u USER, su -"
             )
         case .runtimeDirectory: ("the daemon's directory cannot be used (\(cause.code))", "touchstone doctor")
-        case .connectionLost: ("the daemon went away (\(cause.code))", "try again")
+        case .connectionLost: ("the connection to the daemon was lost (\(cause.code))", "try again")
         case .tooManyConnections:
             (
                 "too many connections: the daemon serves 256 of a user at a time",

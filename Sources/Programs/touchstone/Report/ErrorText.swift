@@ -30,10 +30,10 @@ enum ErrorText {
         case .duplicateItem:
             guard let name else { return ("there is a keychain already", "touchstone status") }
             return (
-                "there is a secret named '\(name.text)' already", "--replace puts the new one in its place"
+                "there is a secret named '\(name.text)' already", "use --replace to replace it"
             )
         case .userCanceled: return ("cancelled", nil)
-        case .decode: return ("what is stored is damaged", "touchstone doctor")
+        case .decode: return ("the stored data is damaged", "touchstone doctor")
         case .dataTooLarge:
             return ("the secret is too large", "at most \(ItemLimits.longestData) bytes fit")
         case .diskFull: return ("the disk is full; nothing was changed", nil)
@@ -52,14 +52,14 @@ enum ErrorText {
         switch error.authentication?.code {
         case .authenticationFailed?: return ("authentication failed", nil)
         case .userCancel?: return ("cancelled", nil)
-        case .userFallback?: return ("the other button was chosen", nil)
+        case .userFallback?: return ("the fallback button was chosen", nil)
         case .appCancel?: return ("cancelled", nil)
         case .systemCancel?: return ("the prompt was ended by the system\(detail(error))", nil)
         case .passcodeNotSet?: return ("there is no passcode yet", "touchstone setup")
         case .biometryNotAvailable?: return ("no fingerprint sensor can be used\(detail(error))", nil)
         case .biometryNotEnrolled?: return ("no finger is enrolled", "fprintd-enroll")
         case .biometryLockout?:
-            return ("the finger is not accepted until the passcode was entered", "touchstone unlock")
+            return ("fingers are not accepted until the passcode is entered", "touchstone unlock")
         case .biometryDisconnected?: return ("the fingerprint sensor was disconnected", nil)
         case .companionNotAvailable?:
             return ("this needs a companion device, and there is none on Linux", nil)

@@ -16,7 +16,7 @@ extension StatusReply {
     /// The keychain's state in words, and the remedy.
     var standing: ErrorText.Lines {
         switch (keybag, obstacle) {
-        case (.notSetUp, _): ("not set up; touchstone setup makes it", nil)
+        case (.notSetUp, _): ("not set up; touchstone setup creates it", nil)
         case (.damaged, _): ("damaged; touchstone doctor says more", nil)
         case (.unlocked, let obstacle?): ("unlocked, but \(obstacle.message)", obstacle.hint)
         case (.unlocked, nil): ("unlocked", nil)
@@ -46,7 +46,7 @@ extension StatusReply {
     var brokerTrouble: String? {
         guard let brokerFault else { return nil }
         return words(for: brokerFault).message
-            + ": programs that connect now reach no items, and what demands the enrolled fingers is not released"
+            + ": programs that connect now cannot access any items, and secrets that require the enrolled fingers are not released"
     }
 
     private func words(for fault: DriverCause) -> ErrorText.Lines {

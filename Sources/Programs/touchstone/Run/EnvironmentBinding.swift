@@ -7,9 +7,9 @@ struct EnvironmentBinding {
 
     /// Reads `VAR=NAME`.
     ///
-    /// - Throws: `ValidationError` for what is none.
+    /// - Throws: `ValidationError` for any other form.
     init(argument: String) throws(ValidationError) {
-        guard let equals = argument.firstIndex(of: "=") else { throw ValidationError("it takes VAR=NAME") }
+        guard let equals = argument.firstIndex(of: "=") else { throw ValidationError("the form is VAR=NAME") }
         variable = String(argument[..<equals])
         guard Self.isName(variable) else {
             throw ValidationError("a variable has letters, digits and '_', and no digit first")
@@ -22,13 +22,14 @@ struct EnvironmentBinding {
         }
     }
 
-    /// Whether a text can name a variable (POSIX.1-2017, section 8.1): letters, digits and underscore, no digit first.
+    /// Whether a text is a valid variable name (POSIX.1-2017, section 8.1): letters, digits and underscore, no digit
+    /// first.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy(isPlain)
     }
 
-    /// Whether a byte can stand in a variable's name.
+    /// Whether a byte is allowed in a variable's name.
     static func isPlain(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

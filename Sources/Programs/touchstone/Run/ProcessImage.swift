@@ -2,23 +2,23 @@ import CLinux
 import Glibc
 import SecretMemory
 
-/// A program with its arguments and its environment, secrets among it.
+/// A program to execute, with its arguments and its environment, which may contain secrets.
 ///
-/// execve(2) copies the strings into the new program. Where this process becomes it, that drops this process's memory,
-/// the locked pages with it, and signals, terminal and exit status are the program's own from then on.
+/// execve(2) copies the strings into the new program. If the program replaces this process, this process's memory is
+/// released, including the locked pages, and signals, terminal and exit status are the program's from then on.
 struct ProcessImage: ~Copyable {
-    /// The longest string of an environment: `MAX_ARG_STRLEN` of Linux's binfmts.h, less its NUL.
+    /// The longest environment string: `MAX_ARG_STRLEN` of Linux's binfmts.h, less its NUL.
     static let longestEntry = 32 * 4096 - 1
 
     private let executable: Executable
-    /// The program's arguments, its own name first; nil for the last ones of this process.
+    /// The program's arguments, its name first; nil for the last `argumentCount` arguments of this process.
     private let arguments: [String]?
     private let argumentCount: Int
-    /// `VARIABLE=value` and a NUL, one after the other.
+    /// The `VARIABLE=value` strings, NUL-terminated, one after the other.
     private var entries: SecretBuffer
     private var offsets: [(variable: String, offset: Int)] = []
 
-    /// Plans a program, whose arguments, its own name among them, are the last ones of this process.
+    /// Prepares a program whose arguments, its name included, are the last `argumentCount` of this process.
     init(_ executable: Executable, argumentCount: Int) throws(CommandError) {
         entries = try CommandMemory.buffer(4096)
         self.executable = executable
@@ -26,7 +26,7 @@ struct ProcessImage: ~Copyable {
         arguments = nil
     }
 
-    /// Plans a program with arguments of its own, its name first.
+    /// Prepares a program with the given arguments, its name first.
     init(_ executable: Executable, arguments: [String]) throws(CommandError) {
         entries = try CommandMemory.buffer(4096)
         self.executable = executable
@@ -34,7 +34,7 @@ struct ProcessImage: ~Copyable {
         argumentCount = arguments.count
     }
 
-    /// Gives the program a variable, whose value may be made of secrets.
+    /// Sets a variable in the program's environment; its value may contain secrets.
     mutating func setVariable(
         _ variable: String,
         to value: SecretTemplate,
@@ -68,17 +68,17 @@ struct ProcessImage: ~Copyable {
         offsets.append((variable, start))
     }
 
-    /// Becomes the program; returns only with the reason why not.
+    /// Replaces this process with the program; returns only on failure, with the reason.
     consuming func become() -> CommandError {
         let path = executable.path
         unsafe withStrings { argv, envp in unsafe _ = execve(path, argv, envp) }
         return Executable.notExecutable(path, errno)
     }
 
-    /// Starts the program beside this one; -1 leaves it the stream of this process.
+    /// Starts the program as a child process; with -1 it inherits this process's stream.
     ///
-    /// - Returns: its process number.
-    /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
+    /// - Returns: its process ID.
+    /// - Throws: ``CommandError`` with status 126 if it cannot be executed.
     borrowing func start(output: CInt, errors: CInt) throws(CommandError) -> pid_t {
         let path = executable.path
         var processID: pid_t = -1
@@ -89,10 +89,10 @@ struct ProcessImage: ~Copyable {
         return processID
     }
 
-    /// Starts the program in a session of its own, which a ``SessionLeader`` leads.
+    /// Starts the program in its own session, led by a ``SessionLeader``.
     ///
-    /// - Returns: its process number, and its process group's.
-    /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
+    /// - Returns: its process ID, which is also its process group ID.
+    /// - Throws: ``CommandError`` with status 126 if it cannot be executed.
     borrowing func start(in session: clinux_session) throws(CommandError) -> pid_t {
         let path = executable.path
         var session = session
@@ -112,7 +112,7 @@ struct ProcessImage: ~Copyable {
     ) {
         let own = unsafe arguments?.map { unsafe strdup($0) }
         defer { unsafe own?.forEach { unsafe free($0) } }
-        // As they came: arguments and variables need not be text.
+        // Passed on unchanged: arguments and variables need not be valid text.
         let first = Int(CommandLine.argc) - argumentCount
         let argv =
             unsafe own.map { unsafe $0 + [nil] }

@@ -3,28 +3,28 @@ import Glibc
 import KeychainModel
 import SystemMigration
 
-/// Whose keychain `touchstone system` is about, and where it is.
+/// The user whose keychain `touchstone system` moves, and where the keychain is.
 struct MovedUser {
     /// The account that keeps keychains in system mode.
     static let keeper = "touchstone"
 
     let user: UserDatabase.User
     let places: MovePlaces
-    /// Whether there is the account; without it nothing can be moved, and the user stands for it in ``places``.
+    /// Whether the ``keeper`` account exists; if not, nothing can be moved, and ``places`` has the user in its place.
     private let hasKeeper: Bool
 
-    /// The user that is named, or who asked for root's rights, or who runs the command.
+    /// Finds the named user, or else the user who ran sudo(8) or pkexec(1), or else the user who runs the command.
     ///
     /// - Parameters:
-    ///   - name: The user's name or number; nil for who asks.
-    ///   - directory: The keychain's own directory; nil for the one that it was moved from, and before that for the one of the
-    ///     environment where the user asks, and for `~/.local/share/touchstone` where root does.
-    /// - Throws: ``CommandError`` where there is no such user.
+    ///   - name: The user's name or number; nil for the calling user.
+    ///   - directory: The keychain's per-user directory. Nil for the one it was moved from; if it was not moved, for the one in
+    ///     the environment if the user runs the command, and for `~/.local/share/touchstone` if root does.
+    /// - Throws: ``CommandError`` if there is no such user, if it is root, or if the directory cannot be a keychain's.
     init(named name: String?, directory: String?) throws(CommandError) {
         let database = UserDatabase()
         guard let wanted = name ?? Self.asker() else {
             throw CommandError(
-                "whose keychain is meant?",
+                "no user was named",
                 hint: "name the user: --user NAME",
                 exitCode: .validationFailure
             )
@@ -44,11 +44,11 @@ struct MovedUser {
             ?? (ProcessUser.uid == user.uid ? Self.ownDirectory(home: user.home) : nil)
             ?? user.home + Self.usualPlace
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        // Where no daemon would look for it when it comes back, it is not.
+        // A daemon would not find a keychain that is moved back to any other directory.
         guard path.hasPrefix("/"), path.hasSuffix("/touchstone") else {
             throw CommandError(
-                "\(Printable.text(path)) is not the whole path of a directory 'touchstone', as each keychain's own is called",
-                hint: "name the directory by its whole path: --from DIRECTORY/touchstone",
+                "\(Printable.text(path)) is not an absolute path that ends in /touchstone, as every keychain's directory does",
+                hint: "give the absolute path: --from DIRECTORY/touchstone",
                 exitCode: .validationFailure
             )
         }
@@ -66,8 +66,9 @@ struct MovedUser {
     private static let systemDirectory = "/var/lib/touchstone"
     private static let usualPlace = "/.local/share/touchstone"
 
-    /// Where the environment of the user who asks has the keychain; not the one that `TOUCHSTONE_HOME` names, which is apart from
-    /// system mode.
+    /// The keychain's directory according to the calling user's environment.
+    ///
+    /// Ignores `TOUCHSTONE_HOME`: such a keychain is not part of system mode.
     private static func ownDirectory(home: String) -> String? {
         Layout { name in
             switch name {
@@ -78,34 +79,34 @@ struct MovedUser {
         }?.dataDirectory
     }
 
-    /// What a program of the user's needs in its environment to find the keychain there; nil where it needs nothing.
+    /// The environment variable that the user's programs need to find the keychain there; nil if they need none.
     var dataVariable: String? {
         guard places.userDirectory != user.home + Self.usualPlace else { return nil }
         return "XDG_DATA_HOME=\(places.userDirectory.dropLast("/touchstone".count))"
     }
 
-    /// The user's daemon has to keep the keychain that is moved: another one would go out of force with nobody knowing.
+    /// Checks that no running daemon of the user serves a different keychain, which would silently fall out of use.
     ///
-    /// - Throws: ``CommandError`` where it keeps another one; root alone can tell, while it runs.
+    /// - Throws: ``CommandError`` if one does; only root can detect it.
     func requireNoOtherDaemon() throws(CommandError) {
         guard let daemon = KeychainMove(places).otherDaemon() else { return }
         let path = Printable.text(daemon.directory)
         throw CommandError(
             "the daemon of \(user.name), process \(daemon.process), keeps the keychain in \(path); nothing was changed",
             hint:
-                "that one is moved by --from \(path); to move the one in \(Printable.text(places.userDirectory)), end it",
+                "to move that one, use --from \(path); to move the one in \(Printable.text(places.userDirectory)), stop the daemon first",
             exitCode: .notAvailable
         )
     }
 
-    /// Who asked for root's rights (sudo(8), pkexec(1)), or who runs the command; nil for root itself.
+    /// The ID of the user who ran sudo(8) or pkexec(1), or who runs the command; nil for root itself.
     private static func asker() -> String? {
         guard ProcessUser.uid == 0 else { return "\(ProcessUser.uid)" }
         let asker = Environment.value("SUDO_UID") ?? Environment.value("PKEXEC_UID")
         return asker.flatMap { UInt32($0) }.flatMap { $0 == 0 ? nil : "\($0)" }
     }
 
-    /// There has to be the account that keeps keychains in system mode.
+    /// Checks that the ``keeper`` account exists.
     func requireKeeper() throws(CommandError) {
         guard hasKeeper else {
             throw CommandError(
@@ -116,7 +117,7 @@ struct MovedUser {
         }
     }
 
-    /// Only root moves a keychain; root's environment does not say where a user's is.
+    /// Checks that the command runs as root; if not, the hint names the user's directory, which root's environment does not.
     static func requireRoot(_ command: String, _ from: String?) throws(CommandError) {
         guard ProcessUser.uid == 0 else {
             let home = Environment.value("HOME") ?? ""

@@ -5,9 +5,9 @@ import KeychainClient
 import KeychainModel
 import SystemMigration
 
-/// `touchstone system check`: unlocks the keychain once where it is locked, and looks at everything in it.
+/// `touchstone system check`: unlocks the keychain if it is locked, and checks everything in it.
 ///
-/// `enable` and `disable` run it with the user's own rights, in a process that has none of root's.
+/// `enable` and `disable` run it as the user, in a process without root's privileges.
 struct SystemCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -15,7 +15,7 @@ struct SystemCheckCommand: ParsableCommand {
         shouldDisplay: false
     )
 
-    @Option(help: ArgumentHelp("Whose keychain, as root.", valueName: "name"))
+    @Option(help: ArgumentHelp("The keychain's user, as root.", valueName: "name"))
     var user: String?
 
     @Option(
@@ -29,11 +29,11 @@ struct SystemCheckCommand: ParsableCommand {
     func run() throws {
         if let user { return try Self.become(user, place) }
         let keychain = RemoteKeychain.shared
-        // The keychain that was moved is set up; one that is not set up is another, at a wrong place.
+        // The moved keychain is set up; one that is not set up is another, in the wrong place.
         guard try keychain.status().keybag != .notSetUp else {
             throw CommandError(
                 "there is no keychain where the daemon looks for it",
-                hint: "touchstone system status says where it went",
+                hint: "touchstone system status shows where it is",
                 exitCode: .notFound
             )
         }
@@ -50,15 +50,16 @@ struct SystemCheckCommand: ParsableCommand {
         }
     }
 
-    /// Gives up root's rights and executes this program again as the user, so that it has the rights, groups and environment
-    /// that any other program of the user has.
+    /// Drops root's privileges and executes this program again as the user.
+    ///
+    /// It then has the privileges, groups and environment of any other program of the user.
     private static func become(_ name: String, _ place: String?) throws {
         let database = UserDatabase()
         guard let user = database.user(name), user.uid != 0 else { throw ExitCode.validationFailure }
         let account = Account(user, in: database)
         guard unsafe setgroups(account.groups.count, account.groups) == 0, setgid(account.gid) == 0,
             setuid(account.uid) == 0, ProcessUser.uid == account.uid
-        else { throw CommandError("the user's rights cannot be taken: \(SystemError.name(of: errno))") }
+        else { throw CommandError("cannot switch to the user: \(SystemError.name(of: errno))") }
         guard let program = unsafe realpath("/proc/self/exe", nil) else { throw ExitCode.failed }
         defer { unsafe free(program) }
         var variables = [
@@ -80,9 +81,9 @@ struct SystemCheckCommand: ParsableCommand {
 }
 
 extension MovedUser {
-    /// Asks the user to unlock the keychain at its new place, and checks everything in it.
+    /// Asks the user to unlock the keychain in its new place, and checks everything in it.
     ///
-    /// - Throws: ``CommandError`` if that failed; the former keychain is kept then.
+    /// - Throws: ``CommandError`` if that failed; the old keychain is then kept.
     func check(again command: String) throws(CommandError) {
         guard let program = unsafe realpath("/proc/self/exe", nil) else {
             throw CommandError("/proc is not there")
@@ -94,7 +95,7 @@ extension MovedUser {
             + (dataVariable.map { ["--place", $0] } ?? [])
         let status: CInt
         if MaskedRun.hasTerminal, !isUsersOwn(STDIN_FILENO) {
-            // sudo(8) runs a command on a new terminal that belongs to root, and the agent prompts on no terminal of another user.
+            // sudo(8) runs a command on a new terminal owned by root, and the agent does not prompt on another user's terminal.
             let nothing = try ReleasedSecrets([]) { _ in "" }
             let image = try ProcessImage(try Executable(path), arguments: arguments)
             status = try MaskedRun(image, masking: nothing, terminalOf: user.uid).wait()
@@ -103,7 +104,7 @@ extension MovedUser {
         }
         guard status == 0 else {
             throw CommandError(
-                "the keychain has moved, and was not checked: the former one is kept",
+                "the keychain was moved but not checked; the old one is kept",
                 hint: "as \(user.name): touchstone unlock; then: sudo touchstone system \(command)",
                 exitCode: ExitCode(status)
             )

@@ -4,7 +4,7 @@ import Glibc
 enum StopKey {
     /// Keeps the key from stopping this process.
     ///
-    /// The daemon's box would stay on the terminal and share its input with the shell: a command would be taken for a
+    /// The daemon's prompt would stay on the terminal and share its input with the shell: a command would be taken for a
     /// passcode. A handler, not `SIG_IGN`, which the command that `run` executes would inherit.
     static func hold() {
         var action = sigaction()

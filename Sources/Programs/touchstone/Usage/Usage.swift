@@ -28,7 +28,7 @@ enum Usage {
             } else if argument.hasPrefix("-"), argument != "-", !short.contains(argument) {
                 throw refusal(
                     "unknown option '\(argument)'",
-                    hint: "what begins with '-' and is no option comes last, after --"
+                    hint: "put arguments that begin with '-' after --"
                 )
             }
         }

@@ -24,8 +24,7 @@ extension ErrorTexts {
             .notFound: "Nothing is stored under this name.",
             .alreadyExists: "Something is stored under this name already.",
             .locked: "The keychain is locked.",
-            .invalidated:
-                "What was stored is gone for good, because the enrolled fingers or the passcode changed.",
+            .invalidated: "What was stored is lost, because the enrolled fingers or the passcode changed.",
             .expired: "The key has expired.",
             .damaged: "What was stored is damaged.",
             .ruleMismatch: "This was stored under other rules.",
