@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests the installed package on a machine with systemd and a TPM, which Scripts/test-machine boots to run this.
+"""What people do with the installed package on a machine with systemd and a TPM: Scripts/test-machine boots one, where this runs.
 
-It runs as root at each boot of the machine, one part per boot, and writes lines to standard output: one for each
+It runs as root at each start of the machine, one part of it a start, and writes its lines to standard output: one for each
 check, figures, and at the end of the last part "N passed, N failed". Users sign in on terminals, in sessions of logind. The
-machine has no network, and the package's dependencies are installed.
+machine has no network, and what the package depends on is installed.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ import person
 from person import LIBEXEC, PASSCODE, apt, check, code, counts, daemons, end, wait_for
 
 HERE = "/root/machine"
-# Without KVM the machine is about ten times slower.
+# Where KVM is not to be had the machine is some ten times as slow.
 person.PATIENCE = 300
 ALICE, BOB, CAROL = 1001, 1002, 1003
 SOCKET, STORE = f"/run/touchstone/{ALICE}/socket", f"/var/lib/touchstone/{ALICE}"
@@ -52,7 +52,7 @@ def state(unit, *manager):
 
 
 def shown(unit, *names):
-    """A unit's effective properties, from the service manager."""
+    """Properties of a unit, as the service manager has them in force."""
     lines = systemctl("show", unit, "-p", ",".join(names))[1].splitlines()
     return dict(line.split("=", 1) for line in lines)
 
@@ -88,7 +88,7 @@ class Login:
         self.child, self.terminal = pty.fork()
         if self.child == 0:
             os.execvpe("login", ["login", "-f", name], {"TERM": "xterm", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
-        # Wide, so that the shell wraps no line.
+        # Wide, so that the shell breaks no line.
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 1000, 0, 0))
         self.seen = b""
         self.wait(rb"\$ ")
@@ -97,7 +97,7 @@ class Login:
         self.wait(self.READY)
 
     def wait(self, pattern, start=0):
-        """Waits until the terminal has shown it; returns the match, or None if it does not appear."""
+        """Waits until the terminal has shown it; the match, or None where it does not come."""
         until = time.monotonic() + person.PATIENCE
         while time.monotonic() < until:
             found = re.search(pattern, self.seen[start:])
@@ -114,7 +114,7 @@ class Login:
         return None
 
     def run(self, command, to=()):
-        """Types a command, and each answer when the text before it has appeared; returns its status and the terminal's output."""
+        """Types a command and each answer when the text before it has come; its status and what the terminal showed."""
         self.seen = b""
         os.write(self.terminal, command.encode() + b"\n")
         start = 0
@@ -126,7 +126,7 @@ class Login:
             reply = reply(self.seen) if callable(reply) else reply
             if reply:
                 os.write(self.terminal, reply)
-        # A prompt that should not be answered is cancelled.
+        # A box that nobody was to answer is cancelled.
         while (found := self.wait(self.READY + rb"|Passcode: $|any key to continue", start)) and found[1] is None:
             start += found.end()
             os.write(self.terminal, b"\n" if b"key" in found[0] else b"\x03")
@@ -155,7 +155,7 @@ class Login:
 
 
 def session_of(name):
-    """Whether logind has a session for the user."""
+    """Whether logind has a session of the user."""
     return any(line.split()[2] == name for line in run("loginctl", "--no-legend", "list-sessions")[1].splitlines())
 
 
@@ -171,7 +171,7 @@ def set_up(user):
 
 
 def lock_of(name):
-    """An answer to a prompt: the user locks the keychain in another session, which ends the prompt in an orderly way."""
+    """An answer to a box: the user locks the keychain in another session, which ends the box in order."""
     user = pwd.getpwnam(name)
 
     def lock(_):
@@ -183,7 +183,7 @@ def lock_of(name):
 
 
 def timed(user, command, to=()):
-    """Seconds that a command took, as its shell measures it; None if it failed."""
+    """Seconds that a command took, as its shell measures it; None where it failed."""
     status, seen = user.run(f"TIMEFORMAT='took %R'; time {command} >/dev/null", to)
     found = re.search(r"took ([0-9.]+)", seen)
     return float(found[1]) if status == 0 and found else None
@@ -195,13 +195,13 @@ def sandboxed(pid):
 
 
 def tpm_says(status):
-    """Whether a chip answered, and it is the simulator: the daemon reports one as such, with the assurance `test`."""
+    """That a chip answered, and which: a simulator is told, and counts as `test`, as the daemon's own rule is."""
     reasons = " ".join(status.get("assuranceReasons", []))
     return status.get("assurance") == "test" and "The TPM is a simulator" in reasons and "manufacturer IBM" in reasons
 
 
 class Scanner:
-    """Controls libfprint's virtual sensor, which accepts the names of prints."""
+    """A hand at libfprint's virtual sensor, which takes the names of prints."""
 
     @staticmethod
     def send(line):
@@ -223,12 +223,12 @@ class Scanner:
                 cls.send(f"SCAN {print_}")
             except OSError:
                 pass
-            time.sleep(0.5)  # the sensor does not announce when it is ready for the next one
+            time.sleep(0.5)  # the sensor tells nobody when it wants the next one
         return child.wait(), child.stdout.read()
 
     @classmethod
     def touch(cls, print_):
-        """Touches the sensor once it is armed."""
+        """Touches the sensor once somebody has it armed."""
 
         def armed():
             text = run("busctl", "--json=short", "get-property", "net.reactivated.Fprint",
@@ -240,7 +240,7 @@ class Scanner:
 
 
 class App:
-    """The long-lived app, as alice, on a pipe each way: it is never restarted."""
+    """The long-lived app, as alice, on a pipe each way: it is never started anew."""
 
     def __init__(self):
         user = pwd.getpwuid(ALICE)
@@ -259,7 +259,7 @@ class App:
         return self.process.stdout.readline().strip()
 
 
-# The parts, one per boot of the machine.
+# The parts, one a start of the machine.
 
 
 def installation(package):
@@ -278,7 +278,7 @@ def installation(package):
     units = glob.glob("/usr/lib/systemd/system/touchstone*")
     status, seen = run("systemd-analyze", "verify", *[unit for unit in units if "@" not in unit],
                        f"touchstoned@{ALICE}.service", f"touchstoned@{ALICE}.socket")
-    # It looks for their manual pages with man(1), which a minimal system does not have.
+    # It looks for their manual pages by man(1), which a small system has not got.
     faults = [line for line in seen.splitlines() if "touchstone" in line and "Command 'man " not in line]
     check("systemd finds no fault in its units", not faults, seen)
     seen = systemctl("--failed", "--plain", "--no-legend")[1]
@@ -308,7 +308,7 @@ def per_user():
     check("systemctl --user status shows it", status == 0 and "Active: active (running)" in seen, seen)
     status, seen = alice.run("touchstone doctor")
     faults = re.findall("fail  .*", seen)
-    # polkit allows the sensor only to sessions at a seat, and a pseudo-terminal has none.
+    # polkit gives the sensor to sessions at a seat, and a terminal of a pseudo device has none.
     check("doctor finds no fault but that of the sensor, which polkit gives at a seat alone",
           len(faults) == 1 and "sensor: none (fprintd: PermissionDenied)" in faults[0], seen)
     check("and says that the TPM is not hers to use", "/dev/tpmrm0 is there, and this user may not use it" in
@@ -333,13 +333,13 @@ def chip():
     carol.run("touchstone lock")
     attempts = "/home/carol/.local/share/touchstone/attempts"
     shutil.copy2(attempts, "/root/attempts")
-    # A passcode that was wrong before is not counted again.
+    # One that was wrong before is not counted again.
     wrong = [(BOX, f"wrong passcode {number}\n".encode()) for number in range(4)]
     status, seen = carol.run("touchstone unlock", [*wrong, (BOX, lock_of("carol"))])
     told = carol.json("touchstone status --json")
     check("four wrong passcodes are counted, and followed by a delay", told.get("passcodeFailures") == 4 and
           0 < told.get("passcodeDelaySeconds") <= 60, f"{told}\n{seen}")
-    # Restoring an older file of attempts while no daemon runs gives no attempts back.
+    # Whoever puts an older count of attempts back, while no daemon runs, gets none of them back.
     carol.run("systemctl --user stop touchstoned.service")
     shutil.copy2("/root/attempts", attempts)
     status, seen = carol.run("touchstone unlock", [(BOX, PASSCODE)])
@@ -414,7 +414,7 @@ def sandbox():
           len(run(*enter, "cat", "/proc/net/dev")[1].splitlines()) == 3)
     status, seen = run(*enter, "touch", "/etc/of-the-daemon")
     check("and writes to no file of the system", status != 0 and "Read-only" in seen, seen)
-    # What only a service manager applies: device access by control group, as seen by another process of the unit.
+    # What only a service manager applies: devices by control group, as another process of the unit meets them.
     script = f"echo $$ >/sys/fs/cgroup{shown(DAEMON, 'ControlGroup')['ControlGroup']}/cgroup.procs && cat /dev/vda | head -c 1"
     status, seen = run("sh", "-c", script)
     check("no device but the TPM opens in its control group, for root neither", "Operation not permitted" in seen, seen)
@@ -514,7 +514,7 @@ def finger():
     alice = Login("alice")
     status, seen = Scanner.enrol("alice", "right-index-finger", "index")
     check("a finger is enrolled with fprintd", status == 0, seen)
-    # After a change of the enrolled set the passcode is required first; touchstone unlock asks for it only while it is locked.
+    # After a change of the enrolled set the passcode comes first, which touchstone unlock asks for while it is locked alone.
     status, seen = alice.run("touchstone lock; touchstone unlock", [(BOX, PASSCODE)])
     told = alice.json("touchstone status --json")
     check("the daemon sees the finger, and the broker its template", told.get("fingers") == ["right-index-finger"] and
@@ -549,7 +549,7 @@ def upgrade(newer):
     seen = app.ask("add note before")
     check("an app stores a secret", seen.startswith("0 "), seen)
     systemctl("stop", "touchstone-broker.socket", "touchstone-broker.service")
-    # A connection that is already named keeps its name.
+    # A connection that has a name keeps it.
     seen = app.ask("get note")
     check("the broker stopped, an app that was named goes on", seen == "0 before", seen)
     stranger = App()
@@ -559,7 +559,7 @@ def upgrade(newer):
     check("the command says why, and what to do", status == 7 and "touchstone-broker does not answer" in seen and
           "systemctl start touchstone-broker.socket" in seen, seen)
     systemctl("start", "touchstone-broker.socket")
-    # The broker has a second to start, which may not be enough on an emulated machine.
+    # The broker has a second to start, which an emulated machine may not make.
     answers = []
     wait_for(lambda: answers.append(stranger.ask("get note")) or answers[-1] == "0 before")
     check("the broker back, that app has its secret, and was not started anew", answers[-1] == "0 before", str(answers))

@@ -1,4 +1,4 @@
-"""What session.py and machine.py share: a simulated person typing on a terminal, and the reporting of checks."""
+"""What session.py and machine.py have in common: a person who types on a terminal, and how a check is told."""
 
 import glob
 import os
@@ -24,7 +24,7 @@ def check(what, holds, seen=""):
 
 
 def answer(*arguments, to=(), name="anna"):
-    """Runs a command as a user on a terminal, and types each answer when the text before it has appeared.
+    """Runs a command as a user on a terminal, and types each answer when the text before it has come.
 
     Returns its exit status and what the terminal showed.
     """
@@ -60,7 +60,7 @@ def answer(*arguments, to=(), name="anna"):
 
 
 def daemons(program="touchstoned"):
-    """The processes that run the installed daemon, or a previously installed one."""
+    """The processes that run the installed daemon, or one that was installed before."""
     found = []
     for link in glob.glob("/proc/[0-9]*/exe"):
         try:
@@ -93,6 +93,6 @@ def code(seen):
 
 
 def end():
-    """Prints how many checks passed and failed, and exits with 1 if one failed."""
+    """Says how many checks passed and failed, and ends with 1 where one failed."""
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(counts[False] != 0)

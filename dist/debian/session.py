@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests the installed package as a user would use it; Scripts/test-package runs it as root in a separate system.
+"""What a person does with the installed package, in a system of its own: Scripts/test-package runs it there as root.
 
-Commands run as an ordinary user on a terminal, with pinentry-tty for the daemon's prompts. No systemd runs there: for
-system mode this creates the sockets as the units do, and starts their programs for the first client. Prints a line for
+Commands run as an ordinary user on a terminal of theirs, with pinentry-tty in front of the daemon. No systemd runs there: for
+system mode the sockets are made here, as its units say, and their programs started at the first client. Prints a line for
 each check, and at the end "N passed, N failed".
 """
 
@@ -23,7 +23,7 @@ from person import LIBEXEC, PASSCODE, answer, apt, check, code, daemons, end, wa
 
 
 class Unit:
-    """A listening socket and its program, which starts on the first connection, as the service manager does it."""
+    """A listening socket and its program, as the service manager has them: a client starts the program."""
 
     def __init__(self, path, kind, owner, command):
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
@@ -43,11 +43,11 @@ class Unit:
             select.select([self.listener], [], [])
             with open("/tmp/units.log", "a") as log:
                 subprocess.run(["sh", "-c", pass_on, "sh", *self.command], stdin=self.listener, stderr=log)
-            time.sleep(0.2)  # in case it exits at once: its clients are still connecting
+            time.sleep(0.2)  # where it ends at once: its clients are still there
 
 
 def in_system_mode(command):
-    """A command on a terminal with the agent drawing its prompts, which exits with it."""
+    """A command on a terminal where the agent draws, which ends with it."""
     return (
         "sh",
         "-c",
@@ -153,7 +153,7 @@ status, seen = answer(
 )
 check("the keychain is there after it, locked", status == 0 and "Passcode: " in seen and "s3cret" in seen, seen)
 
-# An administrator's override of the agent's mode.
+# An administrator's own choice of the agent's mode.
 subprocess.run(["dpkg-statoverride", "--add", "root", "root", "0755", LIBEXEC + "touchstone-agent"], check=True)
 done = apt("install", "--reinstall", package)
 check("an upgrade keeps the administrator's own mode of the agent", agent() == "755 root:root", agent() + done.stdout)
@@ -163,14 +163,14 @@ subprocess.run(["dpkg-statoverride", "--remove", LIBEXEC + "touchstone-agent"], 
 done = apt("install", "--reinstall", package)
 check("without that choice it is the package's", agent() == "2755 root:touchstone-agent", agent() + done.stdout)
 
-# System mode, with the installed programs.
+# System mode, on the programs as they are installed.
 subprocess.run(["useradd", "--create-home", "berta"], check=True)
 anna = pwd.getpwnam("anna")
 run, store = f"/run/touchstone/{anna.pw_uid}/socket", f"/var/lib/touchstone/{anna.pw_uid}"
 as_account = ["setpriv", "--reuid=touchstone", "--regid=touchstone", "--init-groups"]
 as_account += [LIBEXEC + "touchstoned", "--foreground", "--owner", str(anna.pw_uid)]
 broker_socket = "/run/touchstone-broker/socket"
-# Without systemd there are no units that distinguish the daemons of users.
+# Without systemd there are no units to tell the daemons of users apart by.
 Unit(broker_socket, socket.SOCK_SEQPACKET, account.pw_uid, [LIBEXEC + "touchstone-broker", "--all-users"])
 Unit(run, socket.SOCK_STREAM, anna.pw_uid, as_account)
 status, seen = answer("touchstone", "system", "enable", "--user", "anna", "--yes", "--later", name="root")
