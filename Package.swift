@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"): L0 C, L1 ground, L2
-// model, L3 workers, L4 fronts and programs. `Security`, `LocalAuthentication`, `CryptoKit` and `CoreFoundation` have Apple's
+// Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"), which
+// are the folders of Sources: C, Ground, Model, Core and Drivers, Doors, Fronts, Kit, Programs. `Security`, `LocalAuthentication`, `CryptoKit` and `CoreFoundation` have Apple's
 // names and are built on Linux only: see the end of this file.
 
 /// Set by `.ci/run`, so that a warning fails the build there and only there.
@@ -88,7 +88,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     ],
     targets: [
-        // L0: C only.
+        // C only.
         .target(name: "CLinux"),
         .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
@@ -105,7 +105,7 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
 
-        // L1: ground.
+        // Ground.
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
@@ -118,7 +118,7 @@ let package = Package(
             swiftSettings: nearC
         ),
 
-        // L2: values, wire messages, and the ports that workers implement.
+        // Model: values, wire messages, and the ports that workers implement.
         .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
         .target(
             name: "KeychainModel",
@@ -132,7 +132,7 @@ let package = Package(
         // The protocol between the daemon and the broker.
         .target(name: "BrokerProtocol", dependencies: ["CBOR"], swiftSettings: nearC),
 
-        // L3: workers; none depends on another.
+        // Core and drivers: none depends on another.
         .target(
             name: "AuthenticationEngine",
             dependencies: ["FrequentWords", "KeychainModel", "SecretMemory"],
@@ -202,7 +202,7 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // L4: fronts and programs.
+        // Fronts and programs.
         .target(
             name: "Touchstone",
             dependencies: [

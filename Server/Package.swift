@@ -2,7 +2,7 @@
 import PackageDescription
 
 // The server, a separate package: swift-certificates cannot be built together with the root package's module
-// `Security` (docs/ARCHITECTURE.md, section "Server").
+// `Security` (docs/ARCHITECTURE.md, section "Neighbours").
 
 /// Set by `.ci/run`, so that a warning fails the build there and only there.
 let warnings: [SwiftSetting] =
