@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"), which
-// are the folders of Sources: C, Ground, Model, Core and Drivers, Doors, Fronts, Kit, Programs. `Security`, `LocalAuthentication`, `CryptoKit` and `CoreFoundation` have Apple's
-// names and are built on Linux only: see the end of this file.
+// The layers are the folders of Sources, lowest first: C, Ground, Model, Core, Drivers, Doors, Fronts, Kit, Programs. A target
+// depends on its own and lower layers only (docs/ARCHITECTURE.md, section "Layers"). `Security`, `LocalAuthentication`,
+// `CryptoKit` and `CoreFoundation` have Apple's names and are built on Linux only: see the end of this file.
 
 /// Set by `.ci/run`, so that a warning fails the build there and only there.
 let warnings: [SwiftSetting] =

@@ -175,7 +175,7 @@ complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positiona
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'apps' -d 'List the programs that keep items here, or give a program\'s items to another.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'status' -d 'Show the keychain\'s state: locked or not, assurance, sensor, fingers, lockouts.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'doctor' -d 'Check every part, one by one, and say what to do.'
-complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'repair' -d 'Show which items are damaged, outdated or missing, and keep the intact ones.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'repair' -d 'Show which items are damaged, older or missing, and keep the intact ones.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'git-credential' -d 'Keep git\'s passwords and tokens; git calls it.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'docker-credential' -d 'Keep docker\'s logins; docker calls it.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'help' -d 'Show subcommand help information.'

@@ -6,7 +6,7 @@ import KeychainModel
 struct RepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Show which items are damaged, outdated or missing, and keep the intact ones.",
+        abstract: "Show which items are damaged, older or missing, and keep the intact ones.",
         discussion: """
             Asks for the passcode, and without an option changes nothing. With --accept, the intact items become the \
             current state: older states of secrets are kept, because nothing newer is there; damaged ones, and deleted \
