@@ -46,7 +46,7 @@ struct RealKeychainTests {
         #expect(try await keychain.run("get", "mail").text == "one")
         let again = try await keychain.run("set", "mail", input: "two")
         #expect(again.status == 10)
-        #expect(again.errors.contains("hint: --replace"))
+        #expect(again.errors.contains("hint: use --replace"))
         #expect(try await keychain.run("get", "mail").text == "one")
         #expect(
             try await keychain.run("set", "mail", "--replace", "--require", "none", input: "two").status == 0
