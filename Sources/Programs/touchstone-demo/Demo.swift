@@ -30,9 +30,9 @@ struct Demo {
         transcript.step("Start a private system bus with polkitd, and fprintd with a virtual image sensor")
         let bus = try await PrivateBus.start(sensors: [.image])
         transcript.done("ready; real matcher, no finger enrolled")
-        transcript.step("Start a software TPM 2.0, swtpm, with its maker's certificate")
+        transcript.step("Start a software TPM 2.0, swtpm, with its manufacturer's certificate")
         let machine = try await Machine(bus, .certified(1))
-        transcript.done("ready; no keys in it")
+        transcript.done("ready; it holds no keys")
 
         var scene = Scene(machine, bus: bus, transcript: transcript)
         try await scene.enrolAndSetUp(finger, passcode: passcode)

@@ -11,7 +11,7 @@ extension Scene {
         passcode: String
     ) async throws {
         transcript.step(
-            "Start touchstone-server, which trusts the TPM's maker and wants keys whose policy it knows"
+            "Start touchstone-server, which trusts the TPM's manufacturer and requires keys with a known policy"
         )
         let authority = try await SoftwareTPM.authority()
         let server = try await SignInServer.start(
@@ -49,7 +49,9 @@ extension Scene {
         guard outcome.output.contains("assurance tpm, evidence of the user tpm_policy") else {
             throw Surprise("the server does not know the key for a TPM's")
         }
-        transcript.done("the server knows that the chip keeps the key, and what the chip demands for it")
+        transcript.done(
+            "the server has proof that the chip holds the key, and of what the chip requires to use it"
+        )
     }
 
     private mutating func renew(_ finger: SyntheticFinger) async throws {
@@ -72,7 +74,7 @@ extension Scene {
     }
 
     private mutating func replay(_ finger: SyntheticFinger) async throws {
-        transcript.step("Somebody who listened sends the same assertion again")
+        transcript.step("An eavesdropper sends the same assertion again")
         let outcome = try await touching(finger, "replay")
         try expect(outcome, status: 0)
         let lines = outcome.output.split(separator: "\n")
@@ -85,7 +87,7 @@ extension Scene {
 
     private mutating func revoke(_ finger: SyntheticFinger, _ server: SignInServer) async throws {
         transcript.step(
-            "The owner signs in at another computer, by password, and takes this device off the account"
+            "The owner signs in on another computer, by password, and revokes this device"
         )
         guard try server.revokeDevices() == 1 else { throw Surprise("there was another number of devices") }
         transcript.done("revoked")
@@ -107,7 +109,11 @@ extension Scene {
         _ server: SignInServer,
         passcode: String
     ) async throws {
-        try await enrol(finger, server, label: "DeviceSignIn enrol: the device comes back, by the password")
+        try await enrol(
+            finger,
+            server,
+            label: "DeviceSignIn enrol: the device is enrolled again, by password"
+        )
         transcript.step("DeviceSignIn sign-in: a stranger's finger five times, then the passcode")
         let pictures = (0..<5).map { stranger.impression($0) }
         let bus = bus
@@ -126,7 +132,7 @@ extension Scene {
         guard outcome.output.contains("amr pop hwk user pin") else {
             throw Surprise("the server was not told of the passcode: \(outcome.output)")
         }
-        transcript.done("a session, and the server knows that it was the passcode")
+        transcript.done("a session; the server knows that the passcode was used")
     }
 
     /// Runs the app while the finger touches the sensor whenever the app needs it.

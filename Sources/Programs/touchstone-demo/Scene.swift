@@ -142,7 +142,7 @@ struct Scene: ~Copyable {
         transcript.done("exit \(gone.status): \(gone.error)")
 
         transcript.step(
-            "The others are not gone: mail by passcode, which is due once, then by the second finger"
+            "The other secrets are not lost: mail by passcode, which is required once, then by the second finger"
         )
         let mail = try await shell.run("get", "mail") { terminal in
             try await terminal.wait(for: "Passcode:")
@@ -153,7 +153,7 @@ struct Scene: ~Copyable {
         try expect(try await get("mail", touching: second), status: 0, output: "finger or passcode")
         transcript.done("released twice")
 
-        transcript.step("backup-key by passcode, wifi by nothing")
+        transcript.step("backup-key by passcode, wifi without a prompt")
         let backup = try await shell.run("get", "backup-key") { terminal in
             try await terminal.wait(for: "Passcode:")
             terminal.type(passcode)

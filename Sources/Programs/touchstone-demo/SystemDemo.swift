@@ -60,7 +60,7 @@ struct SystemDemo: ~Copyable {
         try await demo.refuseOthers()
         try await demo.refuseAttacker()
         try await demo.disable()
-        demo.transcript.end("Nothing of it is on this machine: it ends with the demo.")
+        demo.transcript.end("Nothing was installed on this machine: everything ended with the demo.")
         withExtendedLifetime(broker) {}
         await bus.stop()
     }
@@ -100,7 +100,7 @@ struct SystemDemo: ~Copyable {
         let count = try await Enroller(bus, user: Self.alice.name).enrol(Self.finger)
         transcript.done("enrolled with \(count) touches")
 
-        transcript.step("alice$ touchstone setup: the boxes are drawn by the agent, in her session")
+        transcript.step("alice$ touchstone setup: the agent in her session shows the prompts")
         let ended = try await window.run("touchstone setup") { terminal in
             for _ in 0..<2 {
                 _ = try await terminal.wait(forAnyOf: ["Passcode:", "Again:"])
@@ -113,7 +113,7 @@ struct SystemDemo: ~Copyable {
             terminal.press(.text(code), .enter)
         }
         try ended.expect(0)
-        transcript.done("the keychain is in \(Self.store), and the account's")
+        transcript.done("the keychain is in \(Self.store), which belongs to the daemon's account")
     }
 
     private mutating func storeAndRead() async throws {
@@ -152,7 +152,7 @@ struct SystemDemo: ~Copyable {
         let status = try await window.run("touchstone status")
         try status.expect(0, containing: "softwareSystem")
         transcript.quote(status.screen)
-        transcript.done("the keys are those of an account that is not hers")
+        transcript.done("the keys belong to an account that is not hers")
     }
 
     private mutating func next() -> Int {
@@ -189,12 +189,12 @@ struct SystemDemo: ~Copyable {
     }
 
     private mutating func refuseAttacker() async throws {
-        transcript.step("A program that runs as alice herself tries what would work on a daemon of her own")
+        transcript.step("A program that runs as alice tries what would work in per-user mode")
         let process = daemon.process.processID
         let me = Self.alice
         try await refused("read the store", "cat \(Self.store)/items.sqlite", as: me, "Permission denied")
         try await refused(
-            "put an older copy in its place",
+            "replace it with an older copy",
             "cp /etc/hostname \(Self.store)/keybag",
             as: me,
             "Permission denied"
@@ -227,7 +227,7 @@ struct SystemDemo: ~Copyable {
             throw Surprise("a forged agent ended with \(forged.status): \(forged.screen)")
         }
         transcript.quote(
-            "draw boxes: "
+            "show prompts: "
                 + (forged.screen.split(whereSeparator: \.isNewline).first { $0.hasPrefix("error") } ?? "")
         )
         transcript.done("refused, all of it")
