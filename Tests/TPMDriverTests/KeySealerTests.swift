@@ -93,7 +93,7 @@ struct KeySealerTests {
         #expect(await tpm.commandCount == commands)
     }
 
-    @Test("after attempts with altered blobs the original still opens, and nothing more stays loaded")
+    @Test("altered blobs are refused; afterwards the original still opens, and nothing more stays loaded")
     func changedOctets() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
