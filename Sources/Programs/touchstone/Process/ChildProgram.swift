@@ -34,8 +34,8 @@ struct ChildProgram: ~Copyable {
         return Self.exitStatus(of: status)
     }
 
-    /// What a shell makes of a status of waitpid(2): the exit status, or 128 and the number of the signal that ended the
-    /// program.
+    /// The exit status that a shell reports for a status of waitpid(2): the program's own, or 128 plus the number of the signal
+    /// that ended it.
     static func exitStatus(of status: CInt) -> CInt {
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
