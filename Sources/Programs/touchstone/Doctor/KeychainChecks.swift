@@ -58,7 +58,7 @@ enum KeychainChecks {
         case .tpm: return .ok("device key", text)
         case .tpmWeak: return .warn("device key", text, "touchstone setup --set-lockout-auth")
         case .softwareUser, .softwareSystem:
-            guard text.contains("touchstone migrate") else { return .ok("device key", text) }
+            guard text.includes("touchstone migrate") else { return .ok("device key", text) }
             return .warn("device key", text, "touchstone migrate")
         case .test: return .warn("device key", text, "a test part is configured: keep no real secrets here")
         }
@@ -74,7 +74,7 @@ enum KeychainChecks {
             )
         }
         if fault.hasPrefix("notInteractive") || fault.hasPrefix("inBackground") {
-            let isBus = fault.contains("DBUS_SESSION_BUS_ADDRESS")
+            let isBus = fault.includes("DBUS_SESSION_BUS_ADDRESS")
             return .warn(
                 "prompt program",
                 "no prompt can be shown here: \(fault)",

@@ -13,7 +13,7 @@ enum Hint {
     /// The same command with an option counts as another one: `touchstone migrate --export`.
     static func elsewhere(_ hint: String?, from command: String? = runningCommand) -> String? {
         guard let hint, let command else { return hint }
-        let clauses = hint.components(ofClauses: "; ").filter { !leads($0, to: command) }
+        let clauses = hint.parts(separatedBy: "; ").filter { !leads($0, to: command) }
         return clauses.isEmpty ? nil : clauses.joined(separator: "; ")
     }
 
@@ -29,12 +29,6 @@ enum Hint {
             if !next.hasPrefix("--") { return true }
         }
         return false
-    }
-}
-
-extension String {
-    fileprivate func components(ofClauses separator: String) -> [String] {
-        split(separator: separator).map(String.init)
     }
 }
 
