@@ -18,6 +18,23 @@ struct LifecycleTests {
         #expect(try await client.isClosed())
     }
 
+    @Test("the memory of code that only the start needed is given back, and requests are served after that")
+    func givesCodeBack() async throws {
+        let daemon = try await RunningDaemon(DaemonHome(["idle-exit = 0"]))
+        let client = try await daemon.client()
+        func size(_ name: String) throws -> Int {
+            let status = try String(contentsOf: "/proc/\(daemon.process.processID)/status")
+            let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+            guard let words = line?.split(whereSeparator: { " \t".contains($0) }), words.count > 1,
+                let size = Int(words[1])
+            else { throw TestFailure.unexpected(status) }
+            return size
+        }
+        // A pass halves it; the most it ever was is the start's.
+        try await Deadline.wait(for: "a pass") { try size("VmRSS") < size("VmHWM") * 3 / 4 ? true : nil }
+        #expect(try await client.call(.status, EmptyBody()).status == .success)
+    }
+
     @Test("a second daemon in the foreground is refused")
     func second() async throws {
         let daemon = try await RunningDaemon(DaemonHome())

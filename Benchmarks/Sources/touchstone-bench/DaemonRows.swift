@@ -15,7 +15,7 @@ enum DaemonRows {
             Row(
                 "resident memory, \(stage.count) items",
                 ours: .kilobytes(kilobytes),
-                atMost: .megabytes(30)
+                atMost: .megabytes(20)
             )
         )
     }

@@ -1,4 +1,5 @@
 import AuthenticationEngine
+import CLinux
 import KeychainModel
 import KeychainServer
 import ServiceLifecycle
@@ -50,5 +51,29 @@ struct IdleService: Service {
         case .unlocked, .lockedAfterFirstUnlock: true
         case .notSetUp, .locked, .damaged: false
         }
+    }
+}
+
+/// Gives back the memory of code that ran before and is not needed now.
+///
+/// Starting, setting up and unlocking run through most of the program's and its libraries' code: self-tests, key derivation,
+/// initialisers, Swift's runtime. A pass unmaps all code and constants, 15 MB of 23 MB; look-ups then map 3 MB again, all
+/// operations together 11 MB. The benchmark's daemon with 10,000 items has 19 MB instead of 23 MB.
+struct CodeMemoryService: Service {
+    /// Until the first requests, for which a daemon is started, were answered.
+    private static let first: Duration = .seconds(1)
+    /// Doubled after each pass up to this: seldom, as an idle processor wakes for it.
+    private static let longest: Duration = .seconds(3600)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var pause = Self.first
+            while !Task.isCancelled {
+                do { try await Task.sleep(for: pause) } catch { return }
+                clinux_code_release()
+                pause = min(pause * 2, Self.longest)
+            }
+        }
+        try? await gracefulShutdown()
     }
 }

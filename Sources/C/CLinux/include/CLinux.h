@@ -52,6 +52,10 @@ int clinux_pages_unmap(void *region, size_t length);
 /// drop those that a file backs. 0 or -1; `EINVAL` if the region is locked.
 int clinux_pages_out(int pidfd, uint64_t address, size_t length);
 
+/// Unmaps the pages of the program's and its libraries' code and constants (madvise(2) `MADV_DONTNEED`). The kernel keeps
+/// their content in its cache of files; what is used again is mapped again, by one fault for each 64 KB.
+void clinux_code_release(void);
+
 // MARK: stack.c
 
 /// Zeros the vector registers: ciphers leave round keys in them and copies leave text, and both can reach the next
