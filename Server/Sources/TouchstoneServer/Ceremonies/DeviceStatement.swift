@@ -20,7 +20,7 @@ struct DeviceStatement: Equatable {
     /// - Parameter clientDataJSON: The client data of an assertion whose signature is verified.
     init?(in clientDataJSON: [UInt8]) {
         // Other clients do not send the member, and their data is not parsed again.
-        guard clientDataJSON.firstRange(of: Array(Self.name.utf8)) != nil,
+        guard Self.mayBe(in: clientDataJSON),
             let stated = try? JSONValue(parsing: clientDataJSON).object?[Self.name]?.object,
             let level = Self.word(stated["level"]), let hardware = Self.word(stated["hardware"]),
             let facts = stated["facts"]?.array, facts.count <= Self.mostFacts
@@ -34,6 +34,17 @@ struct DeviceStatement: Equatable {
         ])
         guard let text = try? CanonicalJSON.encode([Self.name: member]) else { return nil }
         json = String(decoding: text, as: UTF8.self)
+    }
+
+    /// Whether the member's name occurs in the client data.
+    ///
+    /// `firstRange(of:)` is 13 µs of a login's 254, this less than one.
+    private static func mayBe(in clientDataJSON: [UInt8]) -> Bool {
+        let name = Array(name.utf8)
+        guard clientDataJSON.count >= name.count else { return false }
+        return (0...clientDataJSON.count - name.count).contains { start in
+            name.indices.allSatisfy { clientDataJSON[start + $0] == name[$0] }
+        }
     }
 
     /// A string of 1 to 32 letters.

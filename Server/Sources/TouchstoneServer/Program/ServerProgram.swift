@@ -98,16 +98,21 @@ public final class ServerProgram: ServiceLifecycle.Service {
     /// ``RequestDeadline`` also closes idle connections.
     private static func plain(_ configuration: ServerConfiguration) -> HTTPServerBuilder {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
-        return .http1(
-            configuration: .init(
-                additionalChannelHandlers: [RequestDeadline(time)],
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 16 * 1024,
-                    maxHeaderListSize: 32 * 1024,
-                    maxHeaderFieldCount: 100
+        return HTTPServerBuilder { responder in
+            LoopBoundChannel(
+                HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        additionalChannelHandlers: [RequestDeadline(time)],
+                        httpDecoderConfiguration: .init(
+                            maxHeaderFieldSize: 16 * 1024,
+                            maxHeaderListSize: 32 * 1024,
+                            maxHeaderFieldCount: 100
+                        )
+                    )
                 )
             )
-        )
+        }
     }
 
     private static func builder(_ configuration: ServerConfiguration, _ logger: Logger) throws
