@@ -353,6 +353,11 @@ final class ScriptedKeybag: KeybagKeeper {
         return inner.withLock { $0.code == text }
     }
 
+    func repair(
+        proof: AuthenticationProof,
+        accepting: Bool
+    ) async throws(KeychainError) -> StoreRepair { StoreRepair() }
+
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         guard enrolment.binding != .untold else {
             if let failure = inner.withLock(\.failure) { throw failure }

@@ -160,7 +160,7 @@ struct KeychainKeys {
 
     private static func record(in directory: StoreDirectory) throws -> KeybagRecord {
         let file = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
-        guard case .authentic(let record) = try KeychainEngine.readKeybag(file, directory) else {
+        guard case .authentic(let record) = try Keybag.read(file, directory) else {
             throw Surprise("the keybag is not authentic")
         }
         return record

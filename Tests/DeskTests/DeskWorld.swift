@@ -32,7 +32,7 @@ final class DeskWorld: Sendable {
         let authenticator = AuthenticationEngine(
             reader: ScriptedReader(),
             prompter: prompter,
-            keybag: engine,
+            keybag: engine.keybag,
             attempts: engine.attempts,
             clock: SystemBootClock(),
             audit: Silence()
@@ -40,10 +40,10 @@ final class DeskWorld: Sendable {
         desk = Desk(
             services: KeychainServices(
                 authenticator: authenticator,
-                keybag: engine,
-                vault: engine,
-                keys: engine,
-                owners: engine,
+                keybag: engine.keybag,
+                vault: engine.items,
+                keys: engine.keys,
+                owners: engine.items,
                 audit: Silence(),
                 daemonVersion: "test",
                 promptFault: { _ in nil }

@@ -45,10 +45,10 @@ struct SecondDoorTests {
         try await world.desk.visit(by: DeskWorld.asker()).lock()
         world.prompter.will(.cancel)
         #expect(try await one.ask("unlock") == "1 error -128 -")
-        #expect(await world.engine.state() != .unlocked)
+        #expect(await world.engine.keybag.state() != .unlocked)
         world.prompter.will(.type(DeskWorld.passcode))
         #expect(try await one.ask("unlock") == "2 ok")
-        #expect(await world.engine.state() == .unlocked)
+        #expect(await world.engine.keybag.state() == .unlocked)
         let boxes = world.prompter.boxes.count
         #expect(try await other.ask("get mail me") == "1 item hello")
         #expect(world.prompter.boxes.count == boxes)

@@ -216,17 +216,17 @@ extension OpenedImage {
         try image.write(to: path)
         let engine = try engine(StoreDirectory(path: path))
         let passcode = SecretBytes(copying: Array(PrivateKeychain.passcode.utf8))
-        guard case .opened = try await engine.open(passcode: passcode), let group = AccessGroup(group) else {
-            return nil
-        }
+        guard case .opened = try await engine.keybag.open(passcode: passcode),
+            let group = AccessGroup(group)
+        else { return nil }
         let query = ItemQuery(itemClass: .genericPassword, returns: .persistentRef)
-        let outcome = try await engine.copy(
+        let outcome = try engine.items.copy(
             query,
             groups: [group],
             authorization: ItemAuthorization(),
             after: nil
         )
-        guard case .items(let page) = consume outcome else { return nil }
+        guard case .done(let page) = consume outcome else { return nil }
         // A map with one entry, the key 1, and the header of a 16-byte string; then the bytes.
         return page.octets.withOctets { octets in
             octets.count == 19 ? PersistentReference(octets: (3..<19).map { octets[$0] }) : nil

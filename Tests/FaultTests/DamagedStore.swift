@@ -102,7 +102,7 @@ struct DamagedStore: Sendable {
         self.before = before
         // The result of an uninterrupted repair.
         (found, after) = try await OpenedStore.opening(image) { opened in
-            let repair = try await opened.engine.repair(proof: opened.proof, accepting: true)
+            let repair = try await opened.engine.keybag.repair(proof: opened.proof, accepting: true)
             return (repair, try await OpenedImage.items(of: opened.engine))
         }
         if damage != .logBeyondRepair {
@@ -134,16 +134,16 @@ struct DamagedStore: Sendable {
     func faults(in moment: FileImage, isAcknowledged: Bool) async throws -> [String] {
         var faults: [String] = []
         try await OpenedStore.opening(moment) { opened in
-            let report = await opened.engine.check()
-            let told = await opened.engine.storeFaults()
+            let report = opened.engine.items.check()
+            let told = opened.engine.items.storeFaults()
             let isRepaired = report.isSetAuthentic && report.damaged == 0 && report.faults.isEmpty
             if isRepaired != told.isEmpty { faults.append("check and status differ: \(report), \(told)") }
             if isAcknowledged, !isRepaired { faults.append("the repair was acknowledged: \(told)") }
             faults += try await answerFaults(opened.engine, isRepaired: isRepaired)
             faults += try fileFaults(in: opened.path, isRepaired: isRepaired)
 
-            var shown = try await opened.engine.repair(proof: opened.proof, accepting: false)
-            var accepted = try await opened.engine.repair(proof: opened.proof, accepting: true)
+            var shown = try await opened.engine.keybag.repair(proof: opened.proof, accepting: false)
+            var accepted = try await opened.engine.keybag.repair(proof: opened.proof, accepting: true)
             if isRepaired {
                 if !shown.isWell || shown.kept != after.count {
                     faults.append("repaired, and finds \(shown)")
@@ -213,7 +213,7 @@ struct OpenedStore {
         try image.write(to: path)
         let engine = try OpenedImage.engine(StoreDirectory(path: path))
         let typed = SecretBytes(copying: Array(passcode.utf8))
-        guard case .opened(let key) = try await engine.open(passcode: typed) else {
+        guard case .opened(let key) = try await engine.keybag.open(passcode: typed) else {
             throw TestKitError.unexpected("the passcode opens nothing")
         }
         let proof = AuthenticationProof(

@@ -39,7 +39,7 @@ struct FormerFormatKillTests {
     private func faults(_ image: FileImage) async throws -> [String] {
         try await OpenedStore.opening(image, passcode: Self.passcode) { opened in
             var faults: [String] = []
-            let report = await opened.engine.check()
+            let report = opened.engine.items.check()
             if !report.isSetAuthentic || report.damaged > 0 || !report.faults.isEmpty || report.items != 43 {
                 faults.append("\(report)")
             }

@@ -22,14 +22,14 @@ struct OpenedImage {
         let directory = try StoreDirectory(path: path)
         attempts = try? AttemptFile(directory: directory).load()
         let engine = try Self.engine(directory)
-        state = await engine.state()
+        state = await engine.keybag.state()
         guard state == .locked else { return }
         for passcode in passcodes {
             let typed = SecretBytes(copying: Array(passcode.utf8))
-            if case .opened = try await engine.open(passcode: typed) { opening.append(passcode) }
+            if case .opened = try await engine.keybag.open(passcode: typed) { opening.append(passcode) }
         }
         guard !opening.isEmpty else { return }
-        report = await engine.check()
+        report = engine.items.check()
         items = try await Self.items(of: engine)
         await engine.close()
     }
@@ -84,17 +84,17 @@ struct OpenedImage {
             var items: [String: String] = [:]
             var cursor: ItemCursor?
             repeat {
-                let outcome = try await engine.copy(
+                let outcome = try engine.items.copy(
                     query,
                     groups: [group],
                     authorization: ItemAuthorization(),
                     after: cursor
                 )
                 switch consume outcome {
-                case .items(let page):
+                case .done(let page):
                     cursor = page.next
                     items.merge(try decode(page)) { $1 }
-                case .needsAuthentication: throw TestKitError.unexpected("an item demands the user")
+                default: throw TestKitError.unexpected("an item needs the user")
                 }
             } while cursor != nil
             return items
@@ -137,8 +137,11 @@ extension OpenedImage {
         try image.write(to: path)
         let engine = try engine(StoreDirectory(path: path))
         let passcode = SecretBytes(copying: Array(PrivateKeychain.passcode.utf8))
-        try await engine.setUp(passcode: passcode, recoveryCode: try engine.makeRecoveryCode())
-        let report = await engine.check()
-        return await engine.state() == .unlocked && report.isSetAuthentic && report.damaged == 0
+        try await engine.keybag.setUp(
+            passcode: passcode,
+            recoveryCode: try engine.keybag.makeRecoveryCode()
+        )
+        let report = engine.items.check()
+        return await engine.keybag.state() == .unlocked && report.isSetAuthentic && report.damaged == 0
     }
 }

@@ -59,11 +59,11 @@ struct SectionKillTests {
             var found = Found()
             let items = try await OpenedImage.items(of: opened.engine)
             found.faults = Self.model(afterAnswers: count).faults(in: items)
-            let report = await opened.engine.check()
+            let report = opened.engine.items.check()
             if !report.isSetAuthentic || report.damaged > 0 || !report.faults.isEmpty {
                 found.faults.append("\(report)")
             }
-            (found.sections, found.format) = await opened.engine.division
+            (found.sections, found.format) = opened.engine.division
             // As before or after the change in progress.
             let allowed = Set(Self.sections[count...].prefix(2))
             if !allowed.contains(found.sections) { found.faults.append("\(found.sections) sections") }
@@ -160,6 +160,6 @@ struct SectionKillTests {
 extension KeychainEngine {
     /// The number of sections of the item set, and the file's format.
     fileprivate var division: (sections: Int, format: Int) {
-        (store?.itemSet.digest?.sections.count ?? 0, store?.database.version ?? 0)
+        items.withState { ($0.store?.itemSet.digest?.sections.count ?? 0, $0.store?.database.version ?? 0) }
     }
 }

@@ -172,7 +172,7 @@ struct DamagedLogTests {
 
 extension KeychainEngine {
     /// Checkpoints the log without truncating it, so that the next change restarts it.
-    fileprivate func beginLogAnew() throws {
-        try store?.database.execute("PRAGMA wal_checkpoint")
+    fileprivate func beginLogAnew() async throws {
+        try items.withState { try $0.store?.database.execute("PRAGMA wal_checkpoint") }
     }
 }

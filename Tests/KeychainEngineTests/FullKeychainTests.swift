@@ -20,16 +20,6 @@ struct FullKeychainTests {
         return engine
     }
 
-    private static func item(_ account: String) -> NewItem {
-        NewItem(
-            itemClass: .genericPassword,
-            attributes: [.account: .string(account), .service: .string("tests")],
-            accessControl: AccessControl(accessibility: .whenUnlocked),
-            data: .text("secret"),
-            returns: []
-        )
-    }
-
     @Test("the limit is 524,288 items")
     func figure() { #expect(ItemLimits.mostItems == 524_288) }
 
@@ -58,10 +48,6 @@ struct FullKeychainTests {
             let error = await #expect(throws: KeychainError.self) { try await engine.add("more") }
             #expect(Self.isFull(error))
         }
-        let atOnce = #expect(throws: KeychainError.self) {
-            _ = try engine.addAtOnce(Self.item("more"), group: .ours)
-        }
-        #expect(Self.isFull(atOnce))
         await #expect(throws: KeychainError(.duplicateItem)) { try await engine.add("0") }
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.secret("more") }
         #expect(try await engine.update("0", secret: "changed") == .updated(1))
@@ -113,11 +99,7 @@ struct FullKeychainTests {
             for index in 0..<64 {
                 group.addTask {
                     do {
-                        if index % 2 == 0 {
-                            try await engine.add("\(index)")
-                        } else if try engine.addAtOnce(Self.item("\(index)"), group: .ours) == nil {
-                            try await engine.add("\(index)")
-                        }
+                        try await engine.add("\(index)")
                         return true
                     } catch {
                         #expect((error as? KeychainError)?.cause?.known == .storeFull, "\(error)")

@@ -157,7 +157,7 @@ struct MovedSetTests {
         var (engine, _): (KeychainEngine?, PasscodeKey?) =
             try await keychain.setUp(enrolled: sensor.seen(.templates))
         try await engine?.add("set", "secret", control)
-        var record = try #require(await engine?.record)
+        var record = try #require(await engine?.keybag.record)
         await engine?.close()
         engine = nil
         record.enrolmentNames = nil
@@ -171,7 +171,7 @@ struct MovedSetTests {
         let other = TestKeychain()
         (engine, _) = try await other.setUp(enrolled: sensor.seen(.templates))
         try await engine?.add("set", "secret", control)
-        record = try #require(await engine?.record)
+        record = try #require(await engine?.keybag.record)
         await engine?.close()
         engine = nil
         record.enrolmentNames = nil

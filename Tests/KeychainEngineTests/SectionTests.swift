@@ -385,7 +385,11 @@ struct SectionTests {
 extension KeychainEngine {
     /// The number of sections in memory, and of all sections.
     fileprivate var readSections: (read: Int, all: Int) {
-        let all = store?.itemSet.digest?.sections.count ?? 0
-        return (all - (store?.itemSet.unread.count ?? 0), all)
+        get async {
+            items.withState { state in
+                let all = state.store?.itemSet.digest?.sections.count ?? 0
+                return (all - (state.store?.itemSet.unread.count ?? 0), all)
+            }
+        }
     }
 }

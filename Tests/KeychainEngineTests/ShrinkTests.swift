@@ -86,14 +86,17 @@ struct ShrinkTests {
 
 extension KeychainEngine {
     /// - Returns: false if it was interrupted.
-    fileprivate func shrinkNow(isAwaited: Bool) throws -> Bool {
-        let store = try usableStore(try context())
-        do throws(KeychainError) {
-            try store.shrink(try context()) { isAwaited }
-            return true
-        } catch {
-            guard error.cause == .interrupted else { throw error }
-            return false
+    fileprivate func shrinkNow(isAwaited: Bool) async throws -> Bool {
+        try items.withState { (state) throws(KeychainError) in
+            let context = try items.keys.context()
+            let store = try items.usableStore(&state, context)
+            do throws(KeychainError) {
+                try store.shrink(context) { isAwaited }
+                return true
+            } catch {
+                guard error.cause == .interrupted else { throw error }
+                return false
+            }
         }
     }
 }

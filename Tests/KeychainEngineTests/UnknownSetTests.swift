@@ -69,7 +69,7 @@ struct UnknownSetTests {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
         try await engine?.add("plain", "kept")
-        let record = try #require(await engine?.record)
+        let record = try #require(await engine?.keybag.record)
         await engine?.close()
         engine = nil
         try rewrite(record, enrolment: nil)
@@ -92,7 +92,7 @@ struct UnknownSetTests {
     func formerVersionSeen(version: UInt8) async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
-        let record = try #require(await engine?.record)
+        let record = try #require(await engine?.keybag.record)
         await engine?.close()
         engine = nil
         try rewrite(record, enrolment: record.enrolment, version: version)

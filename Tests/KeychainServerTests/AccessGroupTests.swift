@@ -40,7 +40,7 @@ struct EntitledGroupTests {
         for group in [nil, "one", Self.ownPath] {
             #expect(try await client.call(.addItem, item(group)).status == .success)
         }
-        let groups: [String] = await server.vault.calls.map { call in
+        let groups: [String] = server.vault.calls.map { call in
             guard case .add(let attributes, let group, _) = call else { return "" }
             return attributes[.accessGroup] == nil ? group.name : ""
         }
@@ -61,7 +61,7 @@ struct EntitledGroupTests {
             )
             #expect(deleted.status == .success)
         }
-        let groups: [[String]] = await server.vault.calls.map { call in
+        let groups: [[String]] = server.vault.calls.map { call in
             switch call {
             case .copy(_, let groups, _, _), .delete(_, let groups): groups.map(\.name)
             default: []
@@ -81,7 +81,7 @@ struct EntitledGroupTests {
             prompt: PromptFields()
         )
         #expect(try await client.call(.updateItems, body).status == .success)
-        guard case .update(let query, let groups, let attributes, _)? = await server.vault.calls.first else {
+        guard case .update(let query, let groups, let attributes, _)? = server.vault.calls.first else {
             Issue.record("no call")
             return
         }
@@ -143,7 +143,7 @@ struct EntitledGroupTests {
             statuses.append(try await client.call(.updateItems, body).status)
         }
         #expect(statuses == Array(repeating: .missingEntitlement, count: 5))
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
     }
 }
 
@@ -156,7 +156,7 @@ struct OwnGroupTests {
         let server = try TestServer(identity: ClientIdentity(ownProgram: nil, manifest: own))
         let client = try await server.greetedClient()
         _ = try await client.call(.copyItems, CopyItems.passwords())
-        guard case .copy(_, let groups, _, _) = await server.vault.calls.first else {
+        guard case .copy(_, let groups, _, _) = server.vault.calls.first else {
             Issue.record("no call")
             return
         }

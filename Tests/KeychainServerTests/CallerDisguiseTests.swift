@@ -126,7 +126,7 @@ private final class Disguise {
     }
 
     func groups(of mode: String, in wrapper: [String], program: String? = nil) async throws -> [[String]] {
-        let before = await server.vault.calls.count
+        let before = server.vault.calls.count
         unlink(directory.appending("log"))
         let hello = TestClient.frame(
             RequestHead(id: 1, method: .hello),
@@ -149,7 +149,7 @@ private final class Disguise {
         _ = try await process.waitUntilEnd()
         // A child of the program may still be sending requests.
         try await Deadline.wait(for: "the end of the trick: \(log)") { log.contains("done") ? true : nil }
-        return await server.vault.calls.dropFirst(before).compactMap {
+        return server.vault.calls.dropFirst(before).compactMap {
             guard case .copy(_, let groups, _, _) = $0 else { return nil }
             return groups.map(\.name)
         }

@@ -17,7 +17,7 @@ struct CallerTests {
         let server = try TestServer()
         let client = try await server.greetedClient()
         _ = try await client.call(.copyItems, CopyItems.passwords())
-        guard case .copy(_, let groups, _, _) = await server.vault.calls.first else {
+        guard case .copy(_, let groups, _, _) = server.vault.calls.first else {
             Issue.record("no call")
             return
         }
@@ -29,7 +29,7 @@ struct CallerTests {
         let server = try TestServer(identity: ClientIdentity(ownProgram: Self.ownPath))
         let client = try await server.greetedClient()
         _ = try await client.call(.copyItems, CopyItems.passwords())
-        guard case .copy(_, let groups, _, _) = await server.vault.calls.first else {
+        guard case .copy(_, let groups, _, _) = server.vault.calls.first else {
             Issue.record("no call")
             return
         }
@@ -54,7 +54,7 @@ struct CallerTests {
         )
         let added = try await client.call(.addItem, item)
         #expect(added.status == .missingEntitlement)
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
 
         let own = ItemQuery.passwords(attributes: [.accessGroup: .string(Self.ownPath)])
         let allowed = try await client.call(.copyItems, CopyItems(query: own, prompt: PromptFields()))

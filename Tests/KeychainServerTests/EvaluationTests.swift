@@ -135,7 +135,7 @@ struct EvaluationTests {
         let items = try await client.call(.copyItems, CopyItems.passwords(context: 9))
         #expect(items.status == .authFailed)
         #expect(items.error?.authentication == AuthenticationError(.invalidContext))
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
     }
 
     @Test("a client's disconnection removes its prompt")

@@ -11,10 +11,7 @@ struct FailureLogTests {
     )
 
     private static func failing(_ error: KeychainError) -> ScriptedVault {
-        ScriptedVault(
-            { _ throws(KeychainError) in throw error },
-            atOnce: { _, _, _ throws(KeychainError) in throw error }
-        )
+        ScriptedVault { _ throws(KeychainError) in throw error }
     }
 
     private static func deletion() -> DeleteItems {
@@ -43,16 +40,6 @@ struct FailureLogTests {
             ]
         )
         #expect(failures(server).allSatisfy { $0.caller?.pid == getpid() })
-    }
-
-    @Test("a failure of a synchronous answer is logged")
-    func atOnce() async throws {
-        let vault = ScriptedVault(changeAtOnce: { () throws(KeychainError) in throw Self.full })
-        let server = try TestServer(vault: vault)
-        let client = try await server.greetedClient()
-        #expect(try await client.call(.deleteItems, Self.deletion()).error == Self.full)
-        #expect(await vault.calls.isEmpty)
-        #expect(failures(server).map(\.detail) == ["deleteItems -34 sqlite 13"])
     }
 
     @Test("a failure is logged again after the pause")

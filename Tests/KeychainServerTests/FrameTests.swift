@@ -50,7 +50,7 @@ struct FrameTests {
         }
         let client = try await server.greetedClient()
         _ = try await client.call(.status, EmptyBody())
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
     }
 
     @Test("an unfinished frame ends the connection", arguments: [1, 4, 5, 40])
@@ -59,7 +59,7 @@ struct FrameTests {
         let client = try await server.greetedClient()
         try await client.write(Array(Self.addItem()[..<length]))
         #expect(try await client.isClosed())
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
         #expect(server.audit.events.contains { $0.detail == "frame deadline" })
     }
 
@@ -197,6 +197,6 @@ struct FrameTests {
             }
             try await group.waitForAll()
         }
-        #expect(await server.vault.calls.count == 6)
+        #expect(server.vault.calls.count == 6)
     }
 }

@@ -32,7 +32,7 @@ struct HandshakeTests {
         let reply = try await client.call(.copyItems, CopyItems.passwords())
         #expect(reply.status == .badReq)
         #expect(try await client.isClosed())
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
     }
 
     @Test("a wrong nonce is refused and ends the connection")
@@ -67,7 +67,7 @@ struct HandshakeTests {
         _ = try await thief.greeting()
         try? await thief.write(recorded)
         #expect(try await thief.isClosed())
-        #expect(await server.vault.calls.count == 1)
+        #expect(server.vault.calls.count == 1)
     }
 
     @Test("a recorded session cannot be replayed on the same connection")
@@ -78,7 +78,7 @@ struct HandshakeTests {
         let recorded = await client.sent
         try? await client.write(recorded)
         #expect(try await client.isClosed())
-        #expect(await server.vault.calls.count == 1)
+        #expect(server.vault.calls.count == 1)
     }
 
     @Test("a peer without credentials is refused, and the reason is logged")

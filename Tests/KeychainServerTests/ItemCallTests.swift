@@ -46,7 +46,7 @@ struct ItemCallTests {
         let client = try await server.greetedClient()
         #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .success)
         #expect(server.authenticator.unlockCount == 1)
-        guard case .copy(_, _, let authorization, _) = await server.vault.calls.last else { return }
+        guard case .copy(_, _, let authorization, _) = server.vault.calls.last else { return }
         // The passcode that unlocked also counts for the call.
         #expect(authorization.proofs.first?.factors == [.passcode])
     }
@@ -71,12 +71,12 @@ struct ItemCallTests {
         }
         #expect(try await add() == .success)
         #expect(server.authenticator.observationCount == 1)
-        let count = await server.vault.calls.count
+        let count = server.vault.calls.count
         server.authenticator.observes(
             .failure(KeychainError(AuthenticationError(.biometryNotEnrolled, remedy: .enrolFinger)))
         )
         #expect(try await add() == .authFailed)
-        #expect(await server.vault.calls.count == count)
+        #expect(server.vault.calls.count == count)
     }
 
     @Test("a new item is complete after the keybag was unlocked for it")
@@ -84,7 +84,7 @@ struct ItemCallTests {
         let server = try TestServer(vault: Self.lockedOnce())
         let client = try await server.greetedClient()
         #expect(try await client.call(.addItem, Self.newItem()).status == .success)
-        guard case .add(let attributes, _, let data) = await server.vault.calls.last else { return }
+        guard case .add(let attributes, _, let data) = server.vault.calls.last else { return }
         #expect(data == [9, 8, 7])
         #expect(attributes == [.account: .string("somebody")])
     }
@@ -306,10 +306,93 @@ struct ItemCallTests {
         )
         let reply = try await client.call(.updateItems, body)
         #expect(reply.body == .unsigned(2))
-        for call in await server.vault.calls {
+        for call in server.vault.calls {
             guard case .update(_, _, _, let data) = call else { continue }
             #expect(data == [5, 5])
         }
+    }
+
+    @Test("a change is reported after the hardware has followed it")
+    func hardware() async throws {
+        let server = try TestServer(
+            vault: ScriptedVault { calls throws(KeychainError) in
+                calls.count == 1 ? .count(1) : .unsettled(2)
+            }
+        )
+        let client = try await server.greetedClient()
+        for (count, settled) in [(1, 0), (2, 1)] as [(UInt64, Int)] {
+            let reply = try await client.call(
+                .deleteItems,
+                DeleteItems(query: .passwords(limit: .all), prompt: PromptFields(interactionAllowed: false))
+            )
+            #expect(reply.body == .unsigned(count))
+            #expect(server.vault.settled == settled)
+        }
+    }
+
+    @Test("the key of an application password is derived once for a request with a prompt and several pages")
+    func derivedKey() async throws {
+        let presence = try #require(Self.presence)
+        let keys = Guarded<[Bool]>([])
+        let server = try TestServer(
+            vault: ScriptedVault { calls throws(KeychainError) in
+                guard case .copy(_, _, let authorization, let cursor) = calls.last else {
+                    throw KeychainError(.param)
+                }
+                let key = authorization.passwordKey
+                keys.withLock { $0.append(key != nil) }
+                if key == nil { return .needsKey }
+                if authorization.proofs.isEmpty { return .needs([presence]) }
+                return .page([[7]], next: cursor == nil ? ItemCursor(row: 1, returned: 1) : nil)
+            }
+        )
+        let client = try await server.greetedClient()
+        let set = SetCredential(context: 3, password: SecretBytes(copying: [1]))
+        _ = try await client.call(.setCredential, set)
+        try await client.request(.copyItems, CopyItems.passwords(context: 3, limit: .all))
+        #expect(try await client.reply().head.more)
+        #expect(try await client.reply().head.more == false)
+        #expect(keys.withLock { $0 } == [false, true, true, true])
+        #expect(server.vault.derived == 1)
+    }
+
+    @Test("a missing item is reported with its cause, and not logged")
+    func missing() async throws {
+        let vault = ScriptedVault { _ throws(KeychainError) in
+            throw KeychainError(.itemNotFound, cause: .invalidated)
+        }
+        let server = try TestServer(vault: vault)
+        let client = try await server.greetedClient()
+        let reply = try await client.call(.copyItems, CopyItems.passwords())
+        #expect(reply.error == KeychainError(.itemNotFound, cause: .invalidated))
+        #expect(server.audit.events.isEmpty)
+    }
+
+    @Test("a look-up has the caller's groups, and is logged")
+    func logged() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        for context in [nil, 3] as [UInt64?] {
+            let reply = try await client.call(.copyItems, CopyItems.passwords(context: context))
+            #expect(reply.body == .array([.map([CBORPair(.unsigned(ItemField.data), .bytes([1, 2, 3]))])]))
+            #expect(reply.head.more == false)
+        }
+        for call in server.vault.calls {
+            guard case .copy(let query, let groups, _, _) = call else { throw KeychainError(.param) }
+            #expect(groups.count == 1)
+            #expect(query.returns == .data)
+        }
+        #expect(server.audit.events.map(\.detail) == ["copy genp 1", "copy genp 1"])
+    }
+
+    @Test("a look-up with an invalidated context is refused")
+    func invalidatedContext() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        _ = try await client.call(.invalidateContext, ContextNumber(3))
+        let reply = try await client.call(.copyItems, CopyItems.passwords(context: 3))
+        #expect(reply.error?.authentication?.code == .invalidContext)
+        #expect(server.vault.calls.isEmpty)
     }
 
     @Test("a deletion needs no prompt")
@@ -334,7 +417,7 @@ struct ItemCallTests {
         _ = try await client.call(.copyItems, CopyItems.passwords(context: 3))
         _ = try await client.call(.setCredential, SetCredential(context: 2, password: nil))
         _ = try await client.call(.copyItems, CopyItems.passwords(context: 2))
-        let passwords = await server.vault.calls.map { call in
+        let passwords = server.vault.calls.map { call in
             guard case .copy(_, _, let authorization, _) = call else { return false }
             return authorization.applicationPassword != nil
         }

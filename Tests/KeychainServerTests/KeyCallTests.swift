@@ -65,7 +65,7 @@ struct KeyCallTests {
         #expect(try await client.call(.readKey, read).body == .array(fields))
         #expect(try await client.call(.useKey, Self.sign()).body == .bytes(ScriptedKeys.result))
         _ = try await client.call(.copyItems, CopyItems.passwords())
-        guard case .copy(_, let groups, _, _) = await server.vault.calls.last else { return }
+        guard case .copy(_, let groups, _, _) = server.vault.calls.last else { return }
         for call in await server.keys.calls {
             switch call {
             case .make(_, let group, _): #expect([group] == groups)

@@ -56,11 +56,11 @@ actor ScriptedKeys: KeyVault {
         for use: KeyUse,
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyOutcome<SecretBytes> {
+    ) async throws(KeychainError) -> VaultOutcome<SecretBytes> {
         calls.append(.use(representation, use, groups: groups, authorization))
         switch try await script(calls) {
-        case .done: return .result(SecretBytes(copying: Self.result))
-        case .needs(let control): return .needsAuthentication(control)
+        case .done: return .done(SecretBytes(copying: Self.result))
+        case .needs(let control): return .needsUser([control])
         }
     }
 
@@ -69,11 +69,11 @@ actor ScriptedKeys: KeyVault {
         qualifyingData: [UInt8],
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyOutcome<Attestation> {
+    ) async throws(KeychainError) -> VaultOutcome<Attestation> {
         calls.append(.attest(representation, qualifyingData, groups: groups, authorization))
         switch try await script(calls) {
-        case .done: return .result(Attestation(publicKey: Self.key.publicKey, evidence: nil))
-        case .needs(let control): return .needsAuthentication(control)
+        case .done: return .done(Attestation(publicKey: Self.key.publicKey, evidence: nil))
+        case .needs(let control): return .needsUser([control])
         }
     }
 

@@ -126,6 +126,10 @@ struct ScriptedKeybag: KeybagKeeper {
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         throw KeychainError(.notAvailable)
     }
+    func repair(
+        proof: AuthenticationProof,
+        accepting: Bool
+    ) async throws(KeychainError) -> StoreRepair { StoreRepair() }
 }
 
 /// A call of the vault, as far as tests examine it.
@@ -140,68 +144,40 @@ enum VaultCall: Sendable {
 enum VaultAnswer: Sendable {
     case page([[UInt8]], next: ItemCursor?)
     case count(Int)
+    /// A count that the hardware has yet to follow.
+    case unsettled(Int)
     case needs([AccessControl])
+    case needsKey
 }
 
 /// A vault whose answers come from a closure, called with all calls so far, the current one last.
-actor ScriptedVault: ItemVault {
-    typealias Script = @Sendable ([VaultCall]) async throws(KeychainError) -> VaultAnswer
+final class ScriptedVault: ItemVault {
+    typealias Script = @Sendable ([VaultCall]) throws(KeychainError) -> VaultAnswer
 
-    typealias AtOnce =
-        @Sendable (
-            ItemQuery, [AccessGroup], ItemAuthorization
-        ) throws(KeychainError) -> [UInt8]?
-
+    private struct State {
+        var calls: [VaultCall] = []
+        var settled = 0
+        var derived = 0
+    }
     private let script: Script
-    private let atOnce: AtOnce
-    private let changeAtOnce: @Sendable () throws(KeychainError) -> Int?
-    private(set) var calls: [VaultCall] = []
+    private let state = Guarded(State())
 
-    /// Declines synchronous calls unless given closures for them.
-    init(
-        _ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) },
-        atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil },
-        changeAtOnce: @escaping @Sendable () throws(KeychainError) -> Int? = { () throws(KeychainError) in
-            nil
-        }
-    ) {
+    var calls: [VaultCall] { state.withLock { $0.calls } }
+    /// How often the hardware was waited for.
+    var settled: Int { state.withLock { $0.settled } }
+    /// How many keys of application passwords were derived.
+    var derived: Int { state.withLock { $0.derived } }
+
+    init(_ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) }) {
         self.script = script
-        self.atOnce = atOnce
-        self.changeAtOnce = changeAtOnce
     }
 
-    nonisolated func copyAtOnce(
-        _ query: ItemQuery,
-        groups: [AccessGroup],
+    func add(
+        _ item: borrowing NewItem,
+        group: AccessGroup,
         authorization: ItemAuthorization
-    ) throws(KeychainError) -> EncodedItems? {
-        guard let data = try atOnce(query, groups, authorization) else { return nil }
-        return Self.encoded([data], nil)
-    }
-
-    nonisolated func addAtOnce(
-        _ item: consuming NewItem,
-        group: AccessGroup
-    ) throws(KeychainError) -> EncodedItems? { nil }
-
-    nonisolated func updateAtOnce(
-        _ query: ItemQuery,
-        groups: [AccessGroup],
-        changes: consuming ItemChanges,
-        authorization: ItemAuthorization
-    ) throws(KeychainError) -> Int? { try changeAtOnce() }
-
-    nonisolated func deleteAtOnce(
-        _ query: ItemQuery,
-        groups: [AccessGroup]
-    ) throws(KeychainError) -> Int? { try changeAtOnce() }
-
-    func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems {
-        let data = Self.octets(item.data)
-        switch try await ask(.add(item.attributes, group: group, data: data)) {
-        case .page(let items, let next): return Self.encoded(items, next)
-        default: return Self.encoded([], nil)
-        }
+    ) throws(KeychainError) -> VaultOutcome<EncodedItems> {
+        try items(.add(item.attributes, group: group, data: Self.octets(item.data)))
     }
 
     func copy(
@@ -209,12 +185,8 @@ actor ScriptedVault: ItemVault {
         groups: [AccessGroup],
         authorization: ItemAuthorization,
         after cursor: ItemCursor?
-    ) async throws(KeychainError) -> CopyOutcome {
-        switch try await ask(.copy(query, groups: groups, authorization, cursor)) {
-        case .page(let items, let next): return .items(Self.encoded(items, next))
-        case .needs(let controls): return .needsAuthentication(controls)
-        case .count: return .items(Self.encoded([], nil))
-        }
+    ) throws(KeychainError) -> VaultOutcome<EncodedItems> {
+        try items(.copy(query, groups: groups, authorization, cursor))
     }
 
     func update(
@@ -222,36 +194,56 @@ actor ScriptedVault: ItemVault {
         groups: [AccessGroup],
         changes: consuming ItemChanges,
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> UpdateOutcome {
-        let data = Self.octets(changes.data)
-        switch try await ask(.update(query, groups: groups, changes.attributes, data: data)) {
-        case .count(let count): return .updated(count)
-        case .needs(let controls): return .needsAuthentication(controls)
-        case .page: return .updated(1)
-        }
+    ) throws(KeychainError) -> VaultOutcome<Int> {
+        try count(.update(query, groups: groups, changes.attributes, data: Self.octets(changes.data)))
     }
 
-    func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
-        if case .count(let count) = try await ask(.delete(query, groups: groups)) { return count }
-        return 1
+    func delete(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> VaultOutcome<Int> {
+        try count(.delete(query, groups: groups))
     }
 
-    func check() async -> StoreReport {
+    func key(of password: ApplicationPassword) async throws(KeychainError) -> PasswordKey {
+        state.withLock { $0.derived += 1 }
+        let octets = password.withOctets { span in span.indices.map { span[$0] } }
+        return PasswordKey(SecretBytes(copying: octets))
+    }
+
+    func settle() async { state.withLock { $0.settled += 1 } }
+
+    func check() -> StoreReport {
         StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
     }
 
-    func storeFaults() async -> [String] { [] }
+    func storeFaults() -> [String] { [] }
 
-    func itemsFault() async -> DriverCause? { nil }
+    func itemsFault() -> DriverCause? { nil }
 
-    func repair(
-        proof: AuthenticationProof,
-        accepting: Bool
-    ) async throws(KeychainError) -> StoreRepair { StoreRepair() }
+    private func answer(_ call: VaultCall) throws(KeychainError) -> VaultAnswer {
+        let calls = state.withLock { state in
+            state.calls.append(call)
+            return state.calls
+        }
+        return try script(calls)
+    }
 
-    private func ask(_ call: VaultCall) async throws(KeychainError) -> VaultAnswer {
-        calls.append(call)
-        return try await script(calls)
+    private func items(_ call: VaultCall) throws(KeychainError) -> VaultOutcome<EncodedItems> {
+        switch try answer(call) {
+        case .page(let items, let next): .done(Self.encoded(items, next))
+        case .count: .done(Self.encoded([], nil))
+        case .unsettled: .needsHardware(Self.encoded([], nil))
+        case .needs(let controls): .needsUser(controls)
+        case .needsKey: .needsKey
+        }
+    }
+
+    private func count(_ call: VaultCall) throws(KeychainError) -> VaultOutcome<Int> {
+        switch try answer(call) {
+        case .page: .done(1)
+        case .count(let count): .done(count)
+        case .unsettled(let count): .needsHardware(count)
+        case .needs(let controls): .needsUser(controls)
+        case .needsKey: .needsKey
+        }
     }
 
     private static func octets(_ data: borrowing SecretBytes?) -> [UInt8]? {

@@ -55,7 +55,7 @@ private final class AbsentNamer: ProgramNamer {
 @Suite("A namer that waits for another process")
 struct WaitingNamerTests {
     private func groups(_ server: TestServer) async -> [[String]] {
-        await server.vault.calls.compactMap {
+        server.vault.calls.compactMap {
             guard case .copy(_, let groups, _, _) = $0 else { return nil }
             return groups.map(\.name)
         }
@@ -113,7 +113,7 @@ struct WaitingNamerTests {
             #expect(reply.error?.cause == DriverCause(.brokerAway, detail: "test"))
         }
         // No request reached the items, and each kind of request is logged with the cause.
-        #expect(await server.vault.calls.isEmpty)
+        #expect(server.vault.calls.isEmpty)
         let told = server.audit.events.filter { $0.kind == .requestFailed }.map(\.detail)
         #expect(told.count == 4 && told.allSatisfy { $0.contains("broker away: test") }, "\(told)")
         #expect(try await client.call(.lock, EmptyBody()).status == .success)

@@ -4,21 +4,13 @@ package import KeychainModel
 extension Visit {
     // MARK: Not found
 
-    /// Whether a failed look-up may name the program that has such an item; does not read the store.
-    func mayName(ownerFor query: ItemQuery?, _ error: KeychainError) -> Bool {
-        guard error.status == .itemNotFound, error.cause == nil, let owners = services.owners, let query,
-            Self.namesOneItem(query), let groups = try? groups
-        else { return false }
-        return owners.mayHaveOthers(than: groups.all)
-    }
-
     /// Adds to a look-up's error the program that has an item of that name, as its cause.
     ///
     /// Reveals only that the item exists, and only to the same user, since no other user is served.
     func naming(ownerFor query: ItemQuery?, _ error: KeychainError) async -> KeychainError {
-        guard mayName(ownerFor: query, error), let query, let owners = services.owners,
-            let groups = try? groups,
-            let owner = await owners.owner(of: query, outside: groups.all)
+        guard error.status == .itemNotFound, error.cause == nil, let query, Self.namesOneItem(query),
+            let owners = services.owners, let groups = try? groups.all, owners.mayHaveOthers(than: groups),
+            let owner = await owners.owner(of: query, outside: groups)
         else { return error }
         return KeychainError(error.status, cause: .owned(by: owner.name), remedy: error.remedy)
     }
@@ -81,27 +73,21 @@ extension Visit {
             limit: .all,
             references: items.map(\.reference)
         )
-        while true {
-            let result = try await unlocking(&prompts) { () throws(KeychainError) in
-                try await services.vault.update(
-                    query,
-                    groups: [body.from, body.to],
-                    changes: ItemChanges(
-                        attributes: [.accessGroup: .string(body.to.name)],
-                        accessControl: nil,
-                        data: nil
-                    ),
-                    authorization: try contexts.authorization(of: context)
-                )
-            }
-            switch result {
-            case .needsAuthentication(let controls): try await ask(for: controls, .useItem, &prompts)
-            case .updated(let count):
-                let detail = "move \(count) from \(body.from.name) to \(body.to.name)"
-                services.audit.record(AuditEvent(.itemsMoved, caller: caller, detail: detail))
-                return MoveReply(count: count, names: items.map(\.name), clashes: [])
-            }
+        let count = try await calling(&prompts) { (authorization) throws(KeychainError) in
+            try services.vault.update(
+                query,
+                groups: [body.from, body.to],
+                changes: ItemChanges(
+                    attributes: [.accessGroup: .string(body.to.name)],
+                    accessControl: nil,
+                    data: nil
+                ),
+                authorization: authorization
+            )
         }
+        let detail = "move \(count) from \(body.from.name) to \(body.to.name)"
+        services.audit.record(AuditEvent(.itemsMoved, caller: caller, detail: detail))
+        return MoveReply(count: count, names: items.map(\.name), clashes: [])
     }
 
     /// The names of items that exist in both groups.

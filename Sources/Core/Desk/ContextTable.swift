@@ -41,13 +41,16 @@ final class ContextTable: Sendable {
         self.limits = limits
     }
 
-    /// Registers a request with a context; without a number, with a new context of its own.
+    /// Registers a request with a context; without a number, with a new context of its own, which the table has from its
+    /// first proof on: most requests need none.
     ///
     /// - Throws: ``KeychainError`` `errSecAuthFailed` for an invalidated context.
     func enter(_ number: UInt64?, request: UInt64) throws(KeychainError) -> ContextID {
-        let number = number ?? Self.firstOwnNumber | request
+        guard let number else {
+            return ContextID(connection: visit, number: Self.firstOwnNumber | request)
+        }
         try state.withLock { state throws(KeychainError) in
-            try Self.check(number, in: state, ownAllowed: number == Self.firstOwnNumber | request)
+            try Self.check(number, in: state, ownAllowed: false)
             touch(number, in: &state) { $0.requests.insert(request) }
         }
         return ContextID(connection: visit, number: number)
@@ -79,6 +82,9 @@ final class ContextTable: Sendable {
         try state.withLock { state throws(KeychainError) in
             try Self.check(context.number, in: state, ownAllowed: true)
             touch(context.number, in: &state) { held in
+                if context.number >= Self.firstOwnNumber {
+                    held.requests.insert(context.number & ~Self.firstOwnNumber)
+                }
                 held.proofs.append(proof)
                 held.proofs.removeFirst(max(0, held.proofs.count - limits.proofsPerContext))
             }

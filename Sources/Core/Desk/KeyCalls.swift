@@ -91,20 +91,12 @@ extension Visit {
         _ number: UInt64?,
         _ prompt: PromptFields,
         _ request: UInt64,
-        _ call: (ItemAuthorization) async throws(KeychainError) -> KeyOutcome<Result>
+        _ call: (ItemAuthorization) async throws(KeychainError) -> VaultOutcome<Result>
     ) async throws(KeychainError) -> Result {
         let context = try contexts.enter(number, request: request)
         defer { contexts.leave(context, request: request) }
         var prompts = PromptBudget(context: context, prompt: prompt)
-        while true {
-            let outcome = try await unlocking(&prompts) { () throws(KeychainError) in
-                try await call(try contexts.authorization(of: context))
-            }
-            switch consume outcome {
-            case .result(let result): return result
-            case .needsAuthentication(let control): try await ask(for: [control], operation, &prompts)
-            }
-        }
+        return try await calling(&prompts, for: operation, call)
     }
 
     private static func verb(of use: KeyUse) -> StaticString {

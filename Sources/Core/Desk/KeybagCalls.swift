@@ -54,8 +54,8 @@ extension Visit {
                 promptFault: await services.promptFault(prompt?.origin),
                 daemonVersion: services.daemonVersion,
                 daemonProcess: DaemonProcess.number,
-                storeFaults: await services.vault.storeFaults(),
-                itemsFault: await services.vault.itemsFault(),
+                storeFaults: services.vault.storeFaults(),
+                itemsFault: services.vault.itemsFault(),
                 brokerFault: await services.brokerFault()
             )
         }
@@ -63,7 +63,7 @@ extension Visit {
 
     /// Checks every item; reports progress to ``WorkProgress/current``.
     package func check() async throws(KeychainError) -> StoreReport {
-        try await serving(.check) { await services.vault.check() }
+        try await serving(.check) { services.vault.check() }
     }
 
     /// Runs one of the flows of the keybag.

@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// The prompts that one call may show, and how many it has shown.
+/// The prompts that one call may show, how many it has shown, and the key it has derived.
 struct PromptBudget {
     /// The context that gets the proofs; nil for none.
     let context: ContextID?
@@ -11,6 +11,8 @@ struct PromptBudget {
     private var rounds = 0
     /// Whether an evaluation found that the enrolled fingers changed.
     fileprivate var hasSeenChange = false
+    /// The application password last used, and its key once it was derived.
+    fileprivate var password: (given: ApplicationPassword, key: PasswordKey?)?
 
     init(context: ContextID?, prompt: PromptFields, mayAsk: Bool? = nil) {
         self.context = context
@@ -47,6 +49,41 @@ extension Visit {
                 try await unlock(for: prompts.context, prompt: prompts.prompt)
             } catch {
                 throw named(error, adding: accessControl)
+            }
+        }
+    }
+
+    /// Makes a call, and again once the keybag was unlocked, the user was prompted for `operation` or a key was derived.
+    func calling<Value: ~Copyable & Sendable>(
+        _ prompts: inout PromptBudget,
+        for operation: AccessOperation = .useItem,
+        adding accessControl: AccessControl? = nil,
+        _ call: (ItemAuthorization) async throws(KeychainError) -> VaultOutcome<Value>
+    ) async throws(KeychainError) -> Value {
+        while true {
+            let context = prompts.context
+            var password = prompts.password
+            let outcome = try await unlocking(&prompts, adding: accessControl) { () throws(KeychainError) in
+                var authorization = ItemAuthorization()
+                if let context { authorization = try contexts.authorization(of: context) }
+                // The context may have got another password meanwhile.
+                if authorization.applicationPassword !== password?.given {
+                    password = authorization.applicationPassword.map { ($0, nil) }
+                }
+                authorization.passwordKey = password?.key
+                return try await call(authorization)
+            }
+            switch consume outcome {
+            case .done(let value): return value
+            case .needsHardware(let value):
+                await services.vault.settle()
+                return value
+            case .needsUser(let controls): try await ask(for: controls, operation, &prompts)
+            case .needsKey:
+                guard let given = password?.given, password?.key == nil else {
+                    throw KeychainError(.internalComponent)
+                }
+                prompts.password = (given, try await services.vault.key(of: given))
             }
         }
     }

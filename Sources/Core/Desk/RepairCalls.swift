@@ -18,6 +18,6 @@ extension Visit {
         let proof = try await asking { () async throws(AuthenticationError) in
             try await services.authenticator.confirm(self.request(request.prompt), heading: heading)
         }
-        return try await services.vault.repair(proof: proof, accepting: request.accepts)
+        return try await services.keybag.repair(proof: proof, accepting: request.accepts)
     }
 }

@@ -7,6 +7,8 @@ import SecretMemory
 final class Connection: Sendable {
     private struct State {
         var tasks: [UInt64: Task<Void, Never>] = [:]
+        /// The request whose task has not suspended yet.
+        var starting: UInt64?
         /// False once the socket is closed: its descriptor number may then be reused.
         var isOpen = true
         /// The peer does not read, has disconnected or misbehaves: no more replies.
@@ -49,14 +51,18 @@ final class Connection: Sendable {
     /// How many requests are running.
     var requestCount: Int { state.withLock { $0.tasks.count } }
 
-    /// Starts serving a request on this connection's thread; it first runs when the thread next runs its jobs.
+    /// Serves a request on this connection's thread: at once up to where it has to wait, and then when the thread runs its
+    /// jobs.
+    ///
+    /// A look-up takes 22 us; as a task that begins as a job, 24 us.
     ///
     /// A request with a secret keeps the locked memory reserved for its frame until it is done. Other requests
     /// release it at once, so that one waiting for memory does not keep it from another.
     func start(_ request: consuming Request, _ head: RequestHead, room: LockedMemoryBudget.Reservation) {
         let room = request.holdsSecret ? room : nil
         let box = RequestBox(request)
-        let task = Task(executorPreference: executor) {
+        state.withLock { $0.starting = head.id }
+        let task = Task.immediate(executorPreference: executor) {
             if let request = box.take() {
                 do throws(WireError) {
                     try await self.handler.serve(request, of: head) { message throws(WireError) in
@@ -67,16 +73,22 @@ final class Connection: Sendable {
                 }
             }
             withExtendedLifetime(room) {}
-            self.state.withLock { _ = $0.tasks.removeValue(forKey: head.id) }
+            self.state.withLock { state in
+                if state.starting == head.id {
+                    state.starting = nil
+                } else {
+                    state.tasks[head.id] = nil
+                }
+            }
         }
-        state.withLock { $0.tasks[head.id] = task }
-    }
-
-    /// Serves a request on this thread, now; false if it has to wait and needs ``start(_:_:room:)``.
-    func serveAtOnce(_ request: borrowing Request, id: UInt64) throws(WireError) -> Bool {
-        try handler.serveAtOnce(request, id: id) { message throws(WireError) in
-            try self.send(message)
+        // What was cancelled meanwhile, by another thread, did not include it.
+        let mustEnd = state.withLock { state in
+            guard state.starting == head.id else { return false }
+            state.starting = nil
+            state.tasks[head.id] = task
+            return state.isBroken
         }
+        if mustEnd || isStopping { task.cancel() }
     }
 
     /// Checks the sender of a received part of a request.

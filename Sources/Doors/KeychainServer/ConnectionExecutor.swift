@@ -9,6 +9,8 @@ import SecretMemory
 final class ConnectionExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
+        /// The jobs of the round that runs; its memory is used again.
+        var running: [UnownedJob] = []
         /// The thread is in poll(2), or about to be: a job must wake it.
         var isAsleep = false
         /// The thread is in recv(2), or about to be, because no request runs that could enqueue a job.
@@ -17,7 +19,7 @@ final class ConnectionExecutor: TaskExecutor {
         var wasWoken = false
         var hasEnded = false
     }
-    /// The request's own job, the vault actor's, and the rest of the request; one more for a commit.
+    /// A request that waits for nothing is one job; one that passes through an actor is up to three.
     private static let roundsBetweenLooks = 4
 
     private let state = Guarded(State())
@@ -64,9 +66,9 @@ final class ConnectionExecutor: TaskExecutor {
     func runJobs() {
         for _ in 0..<Self.roundsBetweenLooks {
             let jobs = state.withLock { state in
-                let jobs = state.jobs
-                state.jobs = []
-                return jobs
+                state.running.removeAll(keepingCapacity: true)
+                swap(&state.jobs, &state.running)
+                return state.running
             }
             if jobs.isEmpty { return }
             for job in jobs { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }

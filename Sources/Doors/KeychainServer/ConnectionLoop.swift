@@ -137,14 +137,7 @@ struct ConnectionLoop: ~Copyable {
         case .invalidateContext(let body):
             for request in connection.visit.invalidateContext(body.number) { connection.cancel(request) }
             sendOrStop(ReplyHead(id: id).message(EmptyBody()))
-        case let other:
-            do throws(WireError) {
-                if try connection.serveAtOnce(other, id: id) { return }
-            } catch {
-                connection.giveUp()
-                return stopReading()
-            }
-            connection.start(other, head, room: room)
+        case let other: connection.start(other, head, room: room)
         }
     }
 

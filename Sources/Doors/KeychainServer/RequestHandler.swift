@@ -115,40 +115,6 @@ struct RequestHandler: Sendable {
         try reply(head.message(EmptyBody()))
     }
 
-    // MARK: At once
-
-    /// Serves a request synchronously on the calling thread, if it does not have to wait.
-    ///
-    /// - Returns: false, with nothing done, if the request needs ``serve(_:of:reply:)``.
-    func serveAtOnce(_ request: borrowing Request, id: UInt64, reply: Reply) throws(WireError) -> Bool {
-        let head = ReplyHead(id: id)
-        let message: SecretBuffer
-        // The reservation of locked memory for the reply, kept until it is sent.
-        var room: LockedMemoryBudget.Reservation?
-        do throws(KeychainError) {
-            switch request {
-            case .addItem(let body):
-                guard let items = try visit.addAtOnce(body) else { return false }
-                message = ItemsReply.message(head: head, items: items)
-            case .copyItems(let body):
-                guard let items = try visit.copyAtOnce(body, request: id, room: &room) else { return false }
-                message = ItemsReply.message(head: head, items: items)
-            case .updateItems(let body):
-                guard let count = try visit.updateAtOnce(body) else { return false }
-                message = head.message(CountBody(count))
-            case .deleteItems(let body):
-                guard let count = try visit.deleteAtOnce(body) else { return false }
-                message = head.message(CountBody(count))
-            default: return false
-            }
-        } catch {
-            message = Self.failed(error, id: id)
-        }
-        try reply(message)
-        withExtendedLifetime(room) {}
-        return true
-    }
-
     // MARK: Replies
 
     /// The reply to a request that failed.

@@ -58,7 +58,7 @@ struct Keychain: Sendable {
             authenticator = AuthenticationEngine(
                 reader: reader,
                 prompter: Self.prompter(settings, parts, pinentry, owner, agents),
-                keybag: engine,
+                keybag: engine.keybag,
                 attempts: engine.attempts,
                 clock: parts.clock,
                 audit: audit,
@@ -71,11 +71,11 @@ struct Keychain: Sendable {
         let desk = Desk(
             services: KeychainServices(
                 authenticator: authenticator,
-                keybag: engine,
-                vault: engine,
-                keys: engine,
-                migration: KeychainServices.Migration(mover: authenticator, archive: engine),
-                owners: engine,
+                keybag: engine.keybag,
+                vault: engine.items,
+                keys: engine.keys,
+                migration: KeychainServices.Migration(mover: authenticator, archive: engine.archive),
+                owners: engine.items,
                 audit: audit,
                 daemonVersion: ProductVersion.text,
                 promptFault: { await fault(at: $0) },

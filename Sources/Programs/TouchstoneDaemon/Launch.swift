@@ -103,7 +103,8 @@ struct Launch: Sendable {
             SensorService(authenticator: keychain.authenticator),
             keychain.sensorWatch,
             ServerService(server: keychain.server),
-            IdleService(server: keychain.server, keybag: keychain.engine, limit: settings.idleExit),
+            IdleService(server: keychain.server, keybag: keychain.engine.keybag, limit: settings.idleExit),
+            CodeMemoryService(),
         ]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

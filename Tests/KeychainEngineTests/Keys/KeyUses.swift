@@ -38,8 +38,10 @@ extension KeychainEngine {
             authorization: authorization
         )
         switch consume outcome {
-        case .result(let octets): return octets.withOctets { span in span.indices.map { span[$0] } }
-        case .needsAuthentication(let control): throw NeedsAuthentication(controls: [control])
+        case .done(let octets): return octets.withOctets { span in span.indices.map { span[$0] } }
+        case .needsUser(let controls): throw NeedsAuthentication(controls: controls)
+        case .needsHardware: throw KeychainError(.internalComponent)
+        case .needsKey: throw KeychainError(.internalComponent)
         }
     }
 }

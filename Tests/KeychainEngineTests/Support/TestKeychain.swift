@@ -187,10 +187,9 @@ extension KeychainEngine {
             attributes: all,
             accessControl: control,
             data: secret.asSecret(),
-            returns: .persistentRef,
-            applicationPassword: password
+            returns: .persistentRef
         )
-        let added = try await add(item, group: group)
+        let added = try await add(item, group: group, password: password)
         return try decode(added).first?.reference ?? missing()
     }
 
@@ -252,13 +251,6 @@ extension KeychainEngine {
     func delete(_ account: String, groups: [AccessGroup] = [.ours]) async throws -> Int {
         let query = ItemQuery(itemClass: .genericPassword, attributes: [.account: .string(account)])
         return try await delete(query, groups: groups)
-    }
-}
-
-extension KeychainEngine {
-    /// Runs `body` as a job of the engine.
-    func run<R: Sendable>(_ body: @Sendable (KeychainEngine) throws -> R) throws -> R {
-        try body(self)
     }
 }
 

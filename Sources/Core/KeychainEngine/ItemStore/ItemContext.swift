@@ -12,6 +12,9 @@ final class ItemContext: Sendable {
     /// When former enrolled sets were found to be replaced.
     let epochEnds: EpochEnds
     let passcodePublicKey: [UInt8]
+    /// The salt and cost with which the keys of application passwords are derived.
+    let passwordSalt: [UInt8]
+    let passwordCost: PasscodeDerivation.Cost
 
     /// Seals attributes.
     let metadata: AEADKey
@@ -34,6 +37,8 @@ final class ItemContext: Sendable {
         epoch = record.epoch
         epochEnds = EpochEnds(of: record, metadata: keys.metadata)
         passcodePublicKey = record.passcodePublicKey
+        passwordSalt = KeybagRecord.context("application password", storeID: record.storeID)
+        passwordCost = record.cost.isBelowFloor ? record.cost : .applicationPassword
         metadata = keys.metadata.symmetric
         lookup = LookupDigester(key: keys.lookup)
         itemSet = KeyedDigest(keys.itemSet)

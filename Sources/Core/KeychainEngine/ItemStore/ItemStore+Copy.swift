@@ -33,7 +33,7 @@ enum ItemOpening {
 extension ItemStore {
     enum PageOutcome {
         case page(ItemPage, next: ItemCursor?)
-        case needsAuthentication([AccessControl])
+        case needsUser([AccessControl])
     }
 
     /// Reads the next page of a search.
@@ -139,7 +139,7 @@ extension ItemStore {
                 reader.isDamageSeen = true
             }
         }
-        if !reader.needed.isEmpty { return .needsAuthentication(reader.needed) }
+        if !reader.needed.isEmpty { return .needsUser(reader.needed) }
         if isPartial, page.count == 0 { return nil }
         if reader.isDamageSeen, search.limit > 1 || page.count == 0 { throw .damaged }
         if page.count == 0, cursor == nil {

@@ -96,7 +96,7 @@ extension ItemStore {
 extension PendingWrite {
     fileprivate var growth: Int {
         switch operation {
-        case .add(let item):
+        case .add(let item, _):
             ItemStore.growth(of: item.attributes.count + (item.keys?.count ?? 0) + (item.data?.count ?? 0))
         case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
         case .delete: 0

@@ -8,8 +8,6 @@ extension ItemStore {
         case on
         /// Leaves that to a later commit: there is no hardware, or it has yet to follow an earlier increment.
         case later
-        /// Rolls the commit back.
-        case refused
     }
 
     /// The most commits between two increments; each increment wears the hardware's memory.

@@ -4,7 +4,7 @@ internal import SecretMemory
 
 /// Changes existing items.
 extension ItemStore {
-    func run(_ update: ItemUpdate, _ context: ItemContext) throws -> UpdateOutcome {
+    func run(_ update: ItemUpdate, _ context: ItemContext) throws -> PendingWrite.Outcome {
         // Usually one item: it is resealed while it is read. Resealing all items of a wide update first would take too
         // much memory.
         var first: Result<Resealed, any Error>?
@@ -12,10 +12,10 @@ extension ItemStore {
             guard first == nil else { return }
             first = Result { try reseal(row, header, update, context) }
         }
-        guard found.needed.isEmpty else { return .needsAuthentication(found.needed) }
+        guard found.needed.isEmpty else { return .needsUser(found.needed) }
         guard !found.valid.isEmpty else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         let needed = try demandsOfKeys(in: found.valid.map(\.id), moved: update, context)
-        guard needed.isEmpty else { return .needsAuthentication(needed) }
+        guard needed.isEmpty else { return .needsUser(needed) }
         for row in found.valid {
             let new = try first.take()?.get() ?? reseal(row.id, update, context)
             assert(new.item.row == row.id)

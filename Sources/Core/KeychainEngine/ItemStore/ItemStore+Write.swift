@@ -5,8 +5,7 @@ internal import SecretMemory
 extension ItemStore {
     /// Commits all `writes` together, durably, and sets their results.
     ///
-    /// A write that fails rolls back only its own changes; a commit that fails rolls back all. With `counting` refused, a
-    /// commit that would have to increment the generation is rolled back too, and its writes have no result.
+    /// A write that fails rolls back only its own changes; a commit that fails rolls back all.
     func commit(_ writes: [PendingWrite], _ context: ItemContext, counting: Counting = .later) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
@@ -21,16 +20,9 @@ extension ItemStore {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
                     guard writes.contains(where: \.hasChanged) else { return false }
                     commitsSinceCount += 1
-                    guard isCountDue else { return true }
-                    switch counting {
-                    case .on:
+                    if isCountDue, counting == .on {
                         itemSet.digest?.generation += 1
                         hasCounted()
-                    case .later: break
-                    case .refused:
-                        commitsSinceCount -= 1
-                        for write in writes { write.result = nil }
-                        return false
                     }
                     return true
                 }
@@ -70,12 +62,12 @@ extension ItemStore {
         _ context: ItemContext
     ) throws -> PendingWrite.Outcome {
         switch operation {
-        case .add(let item):
+        case .add(let item, _):
             try makeRoom(for: item, besides: nil, context)
             try limits.check(items: itemSet.tags.count + 1)
             try insert(item, context)
             return .added
-        case .update(let update): return .updated(try run(update, context))
+        case .update(let update): return try run(update, context)
         case .delete(let search): return .deleted(try delete(search, context))
         }
     }

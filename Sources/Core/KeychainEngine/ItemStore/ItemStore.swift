@@ -4,7 +4,7 @@ internal import SecretMemory
 
 /// The items of a keychain in their file; finds and seals them, but does not decide which caller may access them.
 ///
-/// Belongs to one actor.
+/// Used by one thread at a time.
 final class ItemStore {
     let directory: StoreDirectory
     var database: ItemDatabase

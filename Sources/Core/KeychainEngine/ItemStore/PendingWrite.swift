@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
@@ -5,44 +6,41 @@ internal import SecretMemory
 /// A change that waits for the next commit.
 final class PendingWrite {
     enum Operation {
-        case add(SealedItem)
+        /// An item, and the keys it was sealed with.
+        case add(SealedItem, in: ItemContext)
         case update(ItemUpdate)
         case delete(ItemSearch)
     }
 
     enum Outcome {
         case added
-        case updated(UpdateOutcome)
+        case updated(Int)
         case deleted(Int)
+        /// Not done: the user must satisfy these access controls first.
+        case needsUser([AccessControl])
+        /// Not done: the item was sealed with other keys than the present ones.
+        case stale
     }
 
     let operation: Operation
-    /// Whether a thread blocks until the write is done; it must not wait for hardware.
-    let holdsThread: Bool
+    /// Nil until it was committed or refused.
     var result: Result<Outcome, KeychainError>?
-    private let whenDone: ((Result<Outcome, KeychainError>?) -> Void)?
+    /// Whether the hardware has yet to count the store's generation.
+    var isBehind = false
+    /// Signalled when there is a result, or when the write's thread is the one to commit; nil if no thread waits.
+    var turn: DispatchSemaphore?
 
-    /// `whenDone` gets nil if the change was not committed because the TPM's counter must advance first, which a write
-    /// with `holdsThread` does not wait for: the caller retries it as a task.
-    init(
-        _ operation: Operation,
-        holdsThread: Bool = false,
-        whenDone: ((Result<Outcome, KeychainError>?) -> Void)? = nil
-    ) {
-        self.operation = operation
-        self.holdsThread = holdsThread
-        self.whenDone = whenDone
+    init(_ operation: Operation) { self.operation = operation }
+
+    /// Whether it adds an item that was sealed with other keys.
+    func isStale(in context: ItemContext) -> Bool {
+        if case .add(_, let sealing) = operation { sealing !== context } else { false }
     }
 
-    /// Reports the result to the caller.
-    func tell() { whenDone?(result) }
-}
-
-extension PendingWrite {
     var hasChanged: Bool {
         switch result {
-        case .success(.updated(.needsAuthentication)), .failure, nil: false
-        case .success: true
+        case .success(.added), .success(.updated), .success(.deleted): true
+        case .success(.needsUser), .success(.stale), .failure, nil: false
         }
     }
 }
@@ -95,7 +93,7 @@ extension ItemUpdate {
     }
 }
 
-/// A noncopyable value shared by the engine and its caller.
+/// A noncopyable value with several owners.
 final class Box<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
 

@@ -77,12 +77,27 @@ public final class ApplicationPassword: Sendable {
     }
 }
 
+/// The key derived from an application password for one keychain: derived for one request and wiped with it.
+public final class PasswordKey: Sendable {
+    private let secret: SecretBytes
+
+    /// Takes over the key.
+    public init(_ secret: consuming SecretBytes) { self.secret = secret }
+
+    /// Lends the key's bytes for the length of `body`.
+    public func withOctets<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        try secret.withOctets(body)
+    }
+}
+
 /// The authorisation of a request to open items: its context's proofs and application password.
 public struct ItemAuthorization: Sendable {
     /// The proofs of the context, newest last.
     public var proofs: [AuthenticationProof]
     /// The context's application password.
     public var applicationPassword: ApplicationPassword?
+    /// The key of ``applicationPassword`` (``ItemVault/key(of:)``); nil before it was derived.
+    public var passwordKey: PasswordKey?
 
     /// Combines a context's proofs and password.
     public init(proofs: [AuthenticationProof] = [], applicationPassword: ApplicationPassword? = nil) {

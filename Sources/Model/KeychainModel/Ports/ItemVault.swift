@@ -2,6 +2,9 @@ public import SecretMemory
 
 /// Stores sealed items; releases one only if its access control is satisfied.
 ///
+/// The calls about items run on the calling thread and wait for nothing but each other and the disk: if the user, a
+/// derived key or hardware is needed, the ``VaultOutcome`` says so, and its reader provides that and calls again.
+///
 /// Every call throws ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` if a
 /// key is not in memory.
 public protocol ItemVault: Sendable {
@@ -9,7 +12,11 @@ public protocol ItemVault: Sendable {
     ///
     /// - Returns: the item in the form that its `returns` selects; the data only if requested.
     /// - Throws: `errSecDuplicateItem` if an item with this primary key exists.
-    func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems
+    func add(
+        _ item: borrowing NewItem,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> VaultOutcome<EncodedItems>
 
     /// Finds items of these groups and opens those that the authorisation covers.
     ///
@@ -18,73 +25,44 @@ public protocol ItemVault: Sendable {
     ///   - groups: the groups visible to the caller.
     ///   - authorization: the caller's proofs and application password.
     ///   - cursor: nil for the first page, then ``EncodedItems/next``.
-    /// - Returns: a page of items, or the access controls that the user must satisfy first.
+    /// - Returns: a page of items; never ``VaultOutcome/needsHardware(_:)``.
     /// - Throws: `errSecItemNotFound` if no item matches; `errSecDecode` for an item that is not authentic.
     func copy(
         _ query: ItemQuery,
         groups: [AccessGroup],
         authorization: ItemAuthorization,
         after cursor: ItemCursor?
-    ) async throws(KeychainError) -> CopyOutcome
-
-    /// The first page of ``copy(_:groups:authorization:after:)``, synchronously on the calling thread.
-    ///
-    /// - Returns: nil, with nothing done, if the call would have to wait or needs `copy` to decide.
-    /// - Throws: `errSecItemNotFound` if no item matches.
-    func copyAtOnce(
-        _ query: ItemQuery,
-        groups: [AccessGroup],
-        authorization: ItemAuthorization
-    ) throws(KeychainError) -> EncodedItems?
+    ) throws(KeychainError) -> VaultOutcome<EncodedItems>
 
     /// Changes all matching items or none.
+    ///
+    /// - Returns: the number of changed items.
     func update(
         _ query: ItemQuery,
         groups: [AccessGroup],
         changes: consuming ItemChanges,
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> UpdateOutcome
+    ) throws(KeychainError) -> VaultOutcome<Int>
 
     /// Deletes all matching items or none; needs no authentication.
     ///
     /// - Returns: the number of deleted items.
-    func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int
+    func delete(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> VaultOutcome<Int>
 
-    /// ``add(_:group:)``, synchronously on the calling thread; waits for other changes only.
-    ///
-    /// - Returns: nil, with nothing done, if the call would have to wait for anything else.
-    func addAtOnce(_ item: consuming NewItem, group: AccessGroup) throws(KeychainError) -> EncodedItems?
+    /// Derives an application password's key, for ``ItemAuthorization/passwordKey``.
+    func key(of password: ApplicationPassword) async throws(KeychainError) -> PasswordKey
 
-    /// ``update(_:groups:changes:authorization:)``, synchronously on the calling thread.
-    ///
-    /// - Returns: the number of changed items; nil, with nothing done, if the call would have to wait or needs the
-    ///   user.
-    func updateAtOnce(
-        _ query: ItemQuery,
-        groups: [AccessGroup],
-        changes: consuming ItemChanges,
-        authorization: ItemAuthorization
-    ) throws(KeychainError) -> Int?
-
-    /// ``delete(_:groups:)``, synchronously on the calling thread.
-    ///
-    /// - Returns: nil, with nothing done, if the call would have to wait.
-    func deleteAtOnce(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> Int?
+    /// Advances the hardware's counter after the changes so far; a failure is logged, and retried with the next change.
+    func settle() async
 
     /// Reads every item and the set's digest, and reports those that are not authentic.
-    func check() async -> StoreReport
+    func check() -> StoreReport
 
     /// The known faults of the items, in words, without a new check; empty if there are none.
-    func storeFaults() async -> [String]
+    func storeFaults() -> [String]
 
     /// The cause with which the use of an item would be refused; nil if ``storeFaults()`` is empty.
-    func itemsFault() async -> DriverCause?
-
-    /// Looks for items that differ from their last stored state; with `accepting`, makes the intact ones the current
-    /// state.
-    ///
-    /// The proof must include the passcode.
-    func repair(proof: AuthenticationProof, accepting: Bool) async throws(KeychainError) -> StoreRepair
+    func itemsFault() -> DriverCause?
 }
 
 /// An item to add.
@@ -99,8 +77,6 @@ public struct NewItem: ~Copyable, Sendable {
     public let data: SecretBytes?
     /// The parts to return.
     public let returns: ItemQuery.Returns
-    /// The application password, if the access control needs one.
-    public let applicationPassword: ApplicationPassword?
 
     /// Describes an item to add.
     public init(
@@ -108,15 +84,13 @@ public struct NewItem: ~Copyable, Sendable {
         attributes: ItemAttributes,
         accessControl: AccessControl,
         data: consuming SecretBytes?,
-        returns: ItemQuery.Returns = [],
-        applicationPassword: ApplicationPassword? = nil
+        returns: ItemQuery.Returns = []
     ) {
         self.itemClass = itemClass
         self.attributes = attributes
         self.accessControl = accessControl
         self.data = data
         self.returns = returns
-        self.applicationPassword = applicationPassword
     }
 }
 
@@ -135,22 +109,6 @@ public struct ItemChanges: ~Copyable, Sendable {
         self.accessControl = accessControl
         self.data = data
     }
-}
-
-/// The outcome of a look-up.
-public enum CopyOutcome: ~Copyable, Sendable {
-    /// The items, or a page of them; no match is thrown as `errSecItemNotFound`.
-    case items(EncodedItems)
-    /// The user must satisfy these access controls; then call again.
-    case needsAuthentication([AccessControl])
-}
-
-/// The outcome of an update.
-public enum UpdateOutcome: Sendable, Equatable {
-    /// This many items were changed.
-    case updated(Int)
-    /// The user must satisfy these access controls; then call again.
-    case needsAuthentication([AccessControl])
 }
 
 /// The result of a check of the store.

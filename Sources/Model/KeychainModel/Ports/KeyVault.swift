@@ -25,6 +25,7 @@ public protocol KeyVault: Sendable {
 
     /// Uses a key, or returns the access control that the user must satisfy first.
     ///
+    /// - Returns: the signature or the shared secret; only ``VaultOutcome/done(_:)`` or ``VaultOutcome/needsUser(_:)``.
     /// - Throws: as ``key(_:groups:)``, and `errSecParam` for a malformed digest or public key,
     ///   `errSecInteractionNotAllowed` with the cause ``DriverCause/locked`` while the key's class is locked.
     func use(
@@ -32,7 +33,7 @@ public protocol KeyVault: Sendable {
         for use: KeyUse,
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyOutcome<SecretBytes>
+    ) async throws(KeychainError) -> VaultOutcome<SecretBytes>
 
     /// Makes the hardware attest a key; needs the same authorisation as signing with it.
     ///
@@ -42,7 +43,7 @@ public protocol KeyVault: Sendable {
         qualifyingData: [UInt8],
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyOutcome<Attestation>
+    ) async throws(KeychainError) -> VaultOutcome<Attestation>
 
     /// The identity that attests this machine's keys.
     ///
@@ -112,12 +113,4 @@ extension DriverCause {
     public static let withoutKeyUsage = DriverCause(.withoutKeyUsage)
     /// A private key belongs to another access group.
     public static let otherGroup = DriverCause(.otherGroup)
-}
-
-/// The outcome of a call that needs a key's authorisation.
-public enum KeyOutcome<Result: ~Copyable & Sendable>: ~Copyable, Sendable {
-    /// The signature, the shared secret or the attestation.
-    case result(Result)
-    /// The user must satisfy this access control; then call again.
-    case needsAuthentication(AccessControl)
 }

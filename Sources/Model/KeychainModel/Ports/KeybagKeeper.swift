@@ -97,6 +97,12 @@ public protocol KeybagKeeper: Sendable {
     ///
     /// - Returns: the domain state of the set and whether it changed, which it did for the first set too.
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation
+
+    /// Looks for items that differ from their last stored state; with `accepting`, makes the intact ones the current
+    /// state.
+    ///
+    /// The proof must include the passcode.
+    func repair(proof: AuthenticationProof, accepting: Bool) async throws(KeychainError) -> StoreRepair
 }
 
 extension KeybagKeeper {

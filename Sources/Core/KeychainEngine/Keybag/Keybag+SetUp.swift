@@ -2,7 +2,7 @@ public import KeychainModel
 internal import Primitives
 public import SecretMemory
 
-extension KeychainEngine {
+extension Keybag {
     /// Creates the keybag, durably, and leaves it unlocked.
     public func setUp(
         passcode: consuming SecretBytes,
@@ -123,14 +123,12 @@ extension KeychainEngine {
             storeID: record.storeID,
             setKey: ring.itemSet,
             generation: generation ?? 0,
-            limits: storeLimits
+            limits: items.limits
         )
         let keybag = OpenKeybag(record, ring)
         try fill(fresh, keybag.context)
-        try writeKeybag(record)
-        store = fresh
-        countedGeneration = generation
+        try writeFile(of: record)
+        items.use(fresh, counted: generation)
         standing = .open(keybag, keybagKey: keybagKey)
-        storeFault = nil
     }
 }

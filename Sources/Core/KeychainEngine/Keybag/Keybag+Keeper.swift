@@ -2,7 +2,7 @@ public import KeychainModel
 internal import Primitives
 public import SecretMemory
 
-extension KeychainEngine: KeybagKeeper {
+extension Keybag: KeybagKeeper {
     /// The longest passcode, in bytes.
     static let longestPasscode = 1024
 
@@ -41,7 +41,7 @@ extension KeychainEngine: KeybagKeeper {
 
     /// The hardware's count of wrong passcodes; nil if the hardware does not count, or while the keybag is being changed.
     public func countedPasscodeFailures() async throws(KeychainError) -> Int? {
-        guard !isKeybagBusy, let record else { return nil }
+        guard !isBusy, let record else { return nil }
         return try await sealer.countedFailures(of: record.blob)
     }
 
@@ -95,7 +95,7 @@ extension KeychainEngine: KeybagKeeper {
     /// Wipes the keys that must not stay in memory after a lock.
     public func lock() {
         guard standing.lock() else { return }
-        store?.purge()
+        items.purgeNow()
         report(.keybagLocked)
     }
 
@@ -126,7 +126,7 @@ extension KeychainEngine: KeybagKeeper {
             PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
         else { throw KeychainError(.authFailed) }
         // New counters accept the items as current, which cannot be verified for items that are unreadable or older.
-        if let storeFault, former.hardware != nil { throw storeFault }
+        if let fault = items.fault, former.hardware != nil { throw fault }
         let secret = privateKey.withOctets { Key(SecretBytes(copying: $0)) }
         let binding = try await bind(
             passcode,
@@ -147,7 +147,7 @@ extension KeychainEngine: KeybagKeeper {
                 try await compareGenerations(with: counted, adopting: true)
             }
         } else {
-            await countOn()
+            await items.countOn()
         }
         report(.passcodeChanged)
     }
@@ -201,7 +201,7 @@ extension KeychainEngine: KeybagKeeper {
     }
 }
 
-extension KeychainEngine {
+extension Keybag {
     /// The keybag now on the disk: damage is detected before a passcode is tried.
     func authenticRecord() throws(KeychainError) -> KeybagRecord {
         switch try readKeybag() {
@@ -266,13 +266,24 @@ extension KeychainEngine {
         if record != authentic { try writeKeybag(record) }
         let isFirst = standing.context == nil
         let isAdopting = isRecovered || record.hardware?.isAdopted == false
-        // Read before the keys are loaded, so that no item is read before the comparison.
+        // Read before the keys are used, so that no item is read before the comparison.
         let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
         var keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         keys.withholdsCurrentSet = isCurrentSetUntold
-        standing = .open(OpenKeybag(record, keys), keybagKey: keybagKey)
-        openStore(isFirst: isFirst)
-        if let counted { try await compareGenerations(with: counted, adopting: isAdopting) }
+        let opened = Standing.open(OpenKeybag(record, keys), keybagKey: keybagKey)
+        let found: SealedItems.Comparison?
+        do throws(KeychainError) {
+            found = try items.unlock(
+                with: opened,
+                isFirst: isFirst,
+                counted: counted.map { ($0, adopting: isAdopting) }
+            )
+        } catch {
+            standing = opened
+            throw error
+        }
+        standing = opened
+        if let found { try await settle(found, adopting: isAdopting) }
         await renewEscrow(of: keybagKey)
     }
 

@@ -3,7 +3,7 @@ internal import Primitives
 public import SecretMemory
 
 /// The hardware counters of the keybag: the epoch of the enrolled set, and the generation of the store.
-extension KeychainEngine {
+extension Keybag {
     /// Newly created counters.
     struct NewCounters {
         var names: KeybagRecord.HardwareCounters

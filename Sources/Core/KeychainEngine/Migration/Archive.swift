@@ -1,10 +1,40 @@
 public import KeychainModel
 public import SecretMemory
 
-extension KeychainEngine: KeychainArchive {
+/// Exports a keychain's items, and creates a keychain from an export.
+public final class Archive: KeychainArchive {
+    private let keybag: Keybag
+    private let items: SealedItems
+    private let directory: StoreDirectory
+    private let audit: (any AuditLog)?
+
+    init(of keybag: Keybag, _ items: SealedItems, in directory: StoreDirectory, audit: (any AuditLog)?) {
+        self.keybag = keybag
+        self.items = items
+        self.directory = directory
+        self.audit = audit
+    }
+
+    // MARK: Export
+
+    /// Seals all exportable items; the keychain does not change.
+    public func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport {
+        guard let code = RecoveryCode.parse(recoveryCode) else {
+            throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
+        }
+        let export = try await keybag.withRecoveredKeys(code) { (recovered) throws(KeychainError) in
+            try items.export(with: recovered, code: code)
+        }
+        let leftOut = export.report.leftOut.values.reduce(0, +)
+        report(.keybagRecovered, detail: "export of \(export.report.items) items, \(leftOut) left out")
+        return export
+    }
+
+    // MARK: Import
+
     /// Creates an empty file for an export that is uploaded in parts.
     public func makeExportFile() async throws(KeychainError) -> any ExportFile {
-        guard case .notSetUp = standing else { throw KeychainError(.duplicateItem) }
+        guard await keybag.state() == .notSetUp else { throw KeychainError(.duplicateItem) }
         return try UnnamedFile(in: directory)
     }
 
@@ -26,7 +56,7 @@ extension KeychainEngine: KeychainArchive {
         var reader = try ExportReader(export, code: code)
         guard try reader.start() else { return false }
         try reader.forEachItem { _, _ in }
-        try storeLimits.check(items: reader.items)
+        try items.limits.check(items: reader.items)
         return true
     }
 
@@ -44,7 +74,7 @@ extension KeychainEngine: KeychainArchive {
         guard try reader.start() else { throw KeychainError(.authFailed) }
         let mark = ImportMark(in: directory)
         do throws(KeychainError) {
-            try await makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
+            try await keybag.makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
                 store,
                 context throws(KeychainError) in
                 try mark.set()
@@ -58,6 +88,10 @@ extension KeychainEngine: KeychainArchive {
         try? mark.settle()
         report(.keybagCreated, detail: "import of \(reader.items) items")
         return reader.items
+    }
+
+    private func report(_ kind: AuditEvent.Kind, detail: String) {
+        audit?.record(AuditEvent(kind, detail: detail))
     }
 }
 
@@ -77,7 +111,7 @@ extension ItemStore {
                 password: nil,
                 in: context
             )
-            writes.append(PendingWrite(.add(sealed)))
+            writes.append(PendingWrite(.add(sealed, in: context)))
             octets += data.octetCount
             guard writes.count >= Self.itemsAtOnce || octets >= Self.octetsAtOnce else { return }
             try commitAll(writes, context)

@@ -2,14 +2,14 @@ public import KeychainModel
 internal import Primitives
 
 /// The owners of items: which access groups have items.
-extension KeychainEngine: ItemOwners {
+extension SealedItems: ItemOwners {
     /// The rows read before other requests get their turn: about a millisecond.
     private static let rowsAtOnce = 128
     /// The most groups that one statement searches.
     private static let groupsAtOnce = 32
 
     /// Whether groups other than these may have items, as far as known without reading the store.
-    public nonisolated func mayHaveOthers(than groups: [AccessGroup]) -> Bool {
+    public func mayHaveOthers(than groups: [AccessGroup]) -> Bool {
         !knownGroups.isComplete || !knownGroups.programs(outside: groups).isEmpty
     }
 
@@ -45,27 +45,29 @@ extension KeychainEngine: ItemOwners {
     private func firstOwner(of query: ItemQuery, in groups: [AccessGroup]) throws(KeychainError)
         -> AccessGroup?
     {
-        let context = try context()
-        let store = try usableStore(context)
-        try store.readWholeSet(context)
-        let search = try ItemSearch(query, groups: groups, in: context)
-        var name: String?
-        try ItemDatabase.translatingErrors {
-            try ItemRow.forEach(
-                store.database,
-                search.source,
-                hasData: false,
-                after: 0,
-                tags: store.itemSet.tags
-            ) {
-                row in
-                try row.open(in: context) { header in
-                    if search.matches(header) { name = header.groupName }
+        try withState { (state) throws(KeychainError) in
+            let context = try keys.context()
+            let store = try usableStore(&state, context)
+            try store.readWholeSet(context)
+            let search = try ItemSearch(query, groups: groups, in: context)
+            var name: String?
+            try ItemDatabase.translatingErrors {
+                try ItemRow.forEach(
+                    store.database,
+                    search.source,
+                    hasData: false,
+                    after: 0,
+                    tags: store.itemSet.tags
+                ) {
+                    row in
+                    try row.open(in: context) { header in
+                        if search.matches(header) { name = header.groupName }
+                    }
+                    return name == nil
                 }
-                return name == nil
             }
+            return name.flatMap { AccessGroup($0) }
         }
-        return name.flatMap { AccessGroup($0) }
     }
 
     /// All groups that have items, by name.
@@ -87,10 +89,10 @@ extension KeychainEngine: ItemOwners {
     public func items(of group: AccessGroup) async throws(KeychainError) -> [OwnedItem] {
         knownGroups.note(group.name)
         var items: [OwnedItem] = []
-        try await forEachItem(in: group) { row, header in
+        try await forEachItem(in: group) { epoch, row, header in
             let content = try ItemContent(header)
             // An invalidated item stays in its group.
-            guard header.accessControl(atEpoch: try context().epoch) != nil,
+            guard header.accessControl(atEpoch: epoch) != nil,
                 let reference = PersistentReference(octets: unsafe Array(row.reference))
             else { return }
             var primaryKey: ItemAttributes = [:]
@@ -110,27 +112,30 @@ extension KeychainEngine: ItemOwners {
     }
 
     private func forEachItem(_ body: (OpenedHeader) throws -> Void) async throws(KeychainError) {
-        try await forEachItem(in: nil) { _, header in try body(header) }
+        try await forEachItem(in: nil) { _, _, header in try body(header) }
     }
 
-    /// Opens the attributes of all items, of one group or of all groups; damaged rows are left to ``check()``.
+    /// Opens the attributes of all items, of one group or of all groups, with the number of the present enrolled set;
+    /// damaged rows are left to ``check()``.
     private func forEachItem(
         in group: AccessGroup?,
-        _ body: (ItemRow, OpenedHeader) throws -> Void
+        _ body: (_ epoch: UInt64, ItemRow, OpenedHeader) throws -> Void
     ) async throws(KeychainError) {
         var last: Int64? = .min
         while let row = last {
-            let context = try context()
-            let store = try usableStore(context)
-            last = try ItemDatabase.translatingErrors {
-                try ItemRow.forEach(store.database, after: row, atMost: Self.rowsAtOnce) { row in
-                    guard let row else { return }
-                    do {
-                        try row.open(in: context) { header in
-                            guard group == nil || header.groupName == group?.name else { return }
-                            try body(row, header)
-                        }
-                    } catch is AEAD.NotAuthentic {}
+            last = try withState { (state) throws(KeychainError) in
+                let context = try keys.context()
+                let store = try usableStore(&state, context)
+                return try ItemDatabase.translatingErrors {
+                    try ItemRow.forEach(store.database, after: row, atMost: Self.rowsAtOnce) { row in
+                        guard let row else { return }
+                        do {
+                            try row.open(in: context) { header in
+                                guard group == nil || header.groupName == group?.name else { return }
+                                try body(context.epoch, row, header)
+                            }
+                        } catch is AEAD.NotAuthentic {}
+                    }
                 }
             }
             await Task.yield()

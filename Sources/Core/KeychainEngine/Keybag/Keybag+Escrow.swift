@@ -5,7 +5,7 @@ internal import SecretMemory
 /// The keybag key in escrow with hardware that forgets it at a restart.
 ///
 /// After a lock, a finger is then enough to unlock again; the data left in memory is useless without that very chip.
-extension KeychainEngine {
+extension Keybag {
     /// A key in escrow.
     struct Escrow {
         let blob: [UInt8]

@@ -3,7 +3,7 @@ internal import Primitives
 internal import SecretMemory
 
 /// Binds the keybag key to a passcode and to this machine's sealer.
-extension KeychainEngine {
+extension Keybag {
     /// The fields of a record that depend on the passcode.
     struct PasscodeBinding {
         let salt: [UInt8]

@@ -1,71 +1,66 @@
 internal import Glibc
-public import KeychainModel
+internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
 /// Repairs the items after damage or tampering: keeps what is valid, once the user, with the passcode, accepts it as the
-/// present state.
-extension KeychainEngine {
-    /// Looks for damaged and outdated items; with `accepting`, makes the valid ones the present state.
+/// present state (``Keybag/repair(proof:accepting:)``).
+extension SealedItems {
+    /// What the hardware counted, as far as a repair is concerned.
+    struct HardwareCount {
+        /// The generation; nil without hardware.
+        var generation: UInt64?
+        /// Whether the items are accepted whatever their generation.
+        var isAdopting: Bool
+    }
+
+    /// The hardware's count, if it was asked since the start.
     ///
-    /// The former files are kept beside the new one. An older copy of the whole store is not damage: only the recovery
-    /// code can accept it.
-    public func repair(
-        proof: AuthenticationProof,
-        accepting: Bool
-    ) async throws(KeychainError) -> StoreRepair {
-        await enterKeybag()
-        defer { leaveKeybag() }
-        let record = try authenticRecord()
-        // The proof counts by the key it holds, not by its claim.
-        guard standing.keybagKey != nil else { throw .locked }
-        guard let key = proof.passcodeKey, PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
-        else { throw KeychainError(.authFailed) }
-        if let storeFault, storeFault.cause == .rolledBack { throw storeFault }
-        // If the items could not be read at the unlock, they were not compared with the hardware's counter then.
-        let asked = countedGeneration == nil ? try await hardwareGeneration(of: record) : nil
-        let counted = countedGeneration ?? asked
-        let context = try context()
-        let (source, isLogSaved) = try repairSource(context)
-        defer { if source !== store { source.discard() } }
-        let isAdopting = record.hardware?.isAdopted == false
-        if let counted, !isAdopting, let generation = source.itemSet.generation,
-            generation != counted, generation != counted &+ 1
-        {
-            throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
+    /// - Throws: ``KeychainError`` if the items are an older copy, which only the recovery code can accept.
+    func knownGeneration() throws(KeychainError) -> UInt64? {
+        try withState { (state) throws(KeychainError) in
+            if let fault = state.fault, fault.cause == .rolledBack { throw fault }
+            return state.countedGeneration
         }
-        var (repair, good) = try source.findings(context, parts: accepting ? 2 : 1)
-        repair.isLogDamaged = isLogSaved != nil
-        repair.isLogSaved = isLogSaved ?? false
-        guard accepting, !repair.isWell else { return repair }
-        let generation = (isAdopting ? nil : source.itemSet.generation) ?? counted ?? 0
-        try source.write(good, generation: generation, context)
-        let aside = try replaceItems(context)
-        repair.keptAside = aside
-        if let counted {
-            if storeFault == nil { try await compareGenerations(with: counted, adopting: isAdopting) }
-            // Restoring the former file must be detected.
-            await countOn()
+    }
+
+    /// Looks for damaged and outdated items; with `accepting`, makes the valid ones the present state.
+    func repair(_ counted: HardwareCount, accepting: Bool) throws(KeychainError) -> StoreRepair {
+        try withState { (state) throws(KeychainError) in
+            let context = try keys.context()
+            let (source, isLogSaved) = try repairSource(state, context)
+            defer { if source !== state.store { source.discard() } }
+            if let generation = counted.generation, !counted.isAdopting,
+                let own = source.itemSet.generation, own != generation, own != generation &+ 1
+            {
+                throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
+            }
+            var (repair, good) = try source.findings(context, parts: accepting ? 2 : 1)
+            repair.isLogDamaged = isLogSaved != nil
+            repair.isLogSaved = isLogSaved ?? false
+            guard accepting, !repair.isWell else { return repair }
+            let generation =
+                (counted.isAdopting ? nil : source.itemSet.generation) ?? counted.generation ?? 0
+            try source.write(good, generation: generation, context)
+            repair.keptAside = try replaceItems(&state, context)
+            return repair
         }
-        report(
-            .tamperDetected,
-            factors: [.passcode],
-            detail: "items: repaired, \(repair.kept) kept, \(repair.missing) missing, former file \(aside)"
-        )
-        return repair
     }
 
     /// The items to examine: the open store, or a copy with the content of its damaged log.
     ///
     /// - Returns: the items, and whether a damaged log was restored exactly; nil if the log is intact.
-    private func repairSource(_ context: ItemContext) throws(KeychainError) -> (ItemStore, Bool?) {
-        if let store {
+    private func repairSource(
+        _ state: borrowing State,
+        _ context: ItemContext
+    ) throws(KeychainError) -> (ItemStore, Bool?) {
+        if let store = state.store {
             try store.reopenIfNeeded(context)
             return (store, nil)
         }
-        guard let storeFault, storeFault.cause == .logDamaged,
+        guard let fault = state.fault, fault.cause == .logDamaged,
             let salvaged = ItemLog(try ItemLog.read(in: directory) ?? []).salvaged()
-        else { throw storeFault ?? .damaged }
+        else { throw state.fault ?? .damaged }
         let saved = try ItemStore(saving: salvaged.octets, in: directory)
         _ = saved.load(context)
         return (saved, salvaged.isExact)
@@ -74,46 +69,25 @@ extension KeychainEngine {
     /// Switches to the new file; the former files are kept.
     ///
     /// - Returns: the new name of the former file.
-    private func replaceItems(_ context: ItemContext) throws(KeychainError) -> String {
-        sweep?.cancel()
-        sweep = nil
-        store?.database.shut()
-        store = nil
-        storeFault = .damaged
+    private func replaceItems(
+        _ state: inout State,
+        _ context: ItemContext
+    ) throws(KeychainError) -> String {
+        state.sweep?.cancel()
+        state.sweep = nil
+        // It assigns the rows of the former file.
+        sealing.withLock { $0 = nil }
+        state.store?.database.shut()
+        state.store = nil
+        state.fault = .damaged
         let aside = try ItemReplacement(in: directory).run()
-        let fresh = try ItemStore(directory: directory, limits: storeLimits)
+        let fresh = try ItemStore(directory: directory, limits: limits)
         let isWell = fresh.load(context)
-        store = fresh
-        storeFault = nil
-        isTamperingReported = !isWell
-        sweepLater()
+        state.store = fresh
+        state.fault = nil
+        state.isTamperingReported = !isWell
+        sweepLater(&state)
         return aside
-    }
-
-    /// The cause with which the use of items would fail; nil if no fault is known.
-    public func itemsFault() -> DriverCause? {
-        if let storeFault { return storeFault.cause ?? .damaged }
-        guard !storeFaults().isEmpty else { return nil }
-        return store?.itemSet.digest == nil ? .setDamaged : .damaged
-    }
-
-    /// The known faults of the items, as text; empty if there are none.
-    public func storeFaults() -> [String] {
-        if let storeFault {
-            switch storeFault.cause {
-            case .logDamaged?: return ["the log of recent changes is damaged"]
-            case .rolledBack?: return ["the store is an older copy"]
-            default: return ["the file of items is damaged"]
-            }
-        }
-        guard let store, standing.context != nil else { return [] }
-        var faults = store.health.faults
-        if store.health.damaged > 0 { faults.append("\(store.health.damaged) damaged") }
-        let isKnownWrong = store.comparison.map { !$0.isWhole } ?? false
-        if !store.health.isSetAuthentic || isKnownWrong {
-            faults.append("rows were added, removed or rolled back from outside")
-        }
-        return faults
     }
 }
 

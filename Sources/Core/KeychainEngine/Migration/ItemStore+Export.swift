@@ -1,33 +1,34 @@
-public import KeychainModel
+internal import KeychainModel
 internal import Primitives
-public import SecretMemory
+internal import SecretMemory
 
-extension KeychainEngine {
-    /// Seals all exportable items; the keychain does not change.
-    public func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport {
-        guard let code = RecoveryCode.parse(recoveryCode) else {
-            throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
+extension SealedItems {
+    /// Seals all exportable items into a file without a name.
+    func export(with recovered: RecoveredKeys, code: Key) throws(KeychainError) -> KeychainExport {
+        try withState { (state) throws(KeychainError) in
+            guard let store = state.store else { throw state.fault ?? .damaged }
+            try store.reopenIfNeeded(recovered.context)
+            if store.itemSet.digest == nil { _ = store.load(recovered.context) }
+            try store.readWholeSetIfSound(recovered.context)
+            return try store.export(with: recovered, code: code, into: UnnamedFile(in: directory))
         }
+    }
+}
+
+extension Keybag {
+    /// Lends the keys for the items of this keybag except the current set's key, whose items are not exported; no other
+    /// operation uses the keybag meanwhile.
+    func withRecoveredKeys<R>(
+        _ code: Key,
+        _ body: (RecoveredKeys) throws(KeychainError) -> R
+    ) async throws(KeychainError) -> sending R {
         await enterKeybag()
         defer { leaveKeybag() }
-        let recovered = try recoveredKeys(code)
-        guard let store else { throw storeFault ?? .damaged }
-        try store.reopenIfNeeded(recovered.context)
-        if store.itemSet.digest == nil { _ = store.load(recovered.context) }
-        try store.readWholeSetIfSound(recovered.context)
-        let export = try store.export(with: recovered, code: code, into: UnnamedFile(in: directory))
-        let leftOut = export.report.leftOut.values.reduce(0, +)
-        report(.keybagRecovered, detail: "export of \(export.report.items) items, \(leftOut) left out")
-        return export
-    }
-
-    /// The keys for the items of this keybag except the current set's key, whose items are not exported.
-    private func recoveredKeys(_ code: Key) throws(KeychainError) -> RecoveredKeys {
         var (record, keybagKey, privateKey) = try openWithRecovery(code)
         record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
         let context = ItemContext(of: record, try KeybagKeys.unwrapAll(of: record, with: wrapping))
-        return RecoveredKeys(context: context, passcodeKey: PasscodeKey(privateKey.copy()))
+        return try body(RecoveredKeys(context: context, passcodeKey: PasscodeKey(privateKey.copy())))
     }
 }
 

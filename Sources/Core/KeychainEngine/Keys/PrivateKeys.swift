@@ -2,7 +2,19 @@ public import KeychainModel
 internal import Primitives
 public import SecretMemory
 
-extension KeychainEngine: KeyVault {
+/// The private keys of a keychain: they are sealed by its keybag, and used by hardware or software.
+public final class PrivateKeys: KeyVault {
+    private let keys: KeysInMemory
+    private let hardware: any PrivateKeyHardware
+    private let attester: (any KeyAttester)?
+
+    /// Without `hardware`, keys are made in software.
+    init(_ keys: KeysInMemory, hardware: (any PrivateKeyHardware)?, attester: (any KeyAttester)?) {
+        self.keys = keys
+        self.hardware = hardware ?? SoftwarePrivateKeys()
+        self.attester = attester
+    }
+
     /// Creates a P-256 key without user authentication.
     public func makeKey(
         _ accessControl: AccessControl,
@@ -12,18 +24,18 @@ extension KeychainEngine: KeyVault {
         guard accessControl.flags.isEmpty || accessControl.flags.contains(.privateKeyUsage) else {
             throw KeychainError(.param, cause: .withoutKeyUsage)
         }
-        _ = try context(for: accessControl)
+        _ = try keys.context(for: accessControl)
         let password = try await passwordKey(for: accessControl, applicationPassword)
         let authorization = Key.random()
-        let made = try await privateKeys.makeKey(authorization: authorization.copy())
+        let made = try await hardware.makeKey(authorization: authorization.copy())
         guard made.blob.count <= HardwareKey.longestBlob,
             made.publicKey.count == HardwareKey.publicKeyOctetCount
         else { throw KeychainError(.internalComponent) }
         // The keybag may have been locked meanwhile.
-        let context = try context(for: accessControl)
+        let context = try keys.context(for: accessControl)
         let record = try PrivateKeyRecord(
             made,
-            isHardware: privateKeys.isHardware,
+            isHardware: hardware.isHardware,
             authorization: authorization,
             accessControl: accessControl,
             group: group,
@@ -47,22 +59,22 @@ extension KeychainEngine: KeyVault {
         for use: KeyUse,
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyOutcome<SecretBytes> {
+    ) async throws(KeychainError) -> VaultOutcome<SecretBytes> {
         guard use.isWellFormed else { throw KeychainError(.param) }
         let record: PrivateKeyRecord
         let key: Key
         switch try await open(representation, use.operation, groups, authorization) {
         case .opened(let opened, let authorization): (record, key) = (opened, authorization)
-        case .needs(let control): return .needsAuthentication(control)
+        case .needs(let control): return .needsUser([control])
         }
         let blob = record.hardwareKey.blob
-        let hardware = try hardware(of: record)
+        let hardware = try maker(of: record)
         switch use {
         case .sign(let digest):
             let signature = try await hardware.sign(digest: digest, with: blob, authorization: key.copy())
-            return .result(SecretBytes(copying: signature))
+            return .done(SecretBytes(copying: signature))
         case .agree(let publicKey), .decrypt(let publicKey):
-            return .result(
+            return .done(
                 try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
             )
         }
@@ -74,17 +86,17 @@ extension KeychainEngine: KeyVault {
         qualifyingData: [UInt8],
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyOutcome<Attestation> {
+    ) async throws(KeychainError) -> VaultOutcome<Attestation> {
         let record: PrivateKeyRecord
         let key: Key
         switch try await open(representation, .useKeySign, groups, authorization) {
         case .opened(let opened, let authorization): (record, key) = (opened, authorization)
-        case .needs(let control): return .needsAuthentication(control)
+        case .needs(let control): return .needsUser([control])
         }
         guard record.isHardware, let attester else {
-            return .result(Attestation(publicKey: record.hardwareKey.publicKey, evidence: nil))
+            return .done(Attestation(publicKey: record.hardwareKey.publicKey, evidence: nil))
         }
-        return .result(
+        return .done(
             try await attester.attest(
                 record.hardwareKey.blob,
                 authorization: key.copy(),
@@ -120,7 +132,7 @@ extension KeychainEngine: KeyVault {
     ) async throws(KeychainError) -> Opening {
         let (record, control) = try record(representation, in: groups)
         // Check for a locked keybag before any prompt: the passcode that unlocks it may be all that the key needs.
-        _ = try context(for: control)
+        _ = try keys.context(for: control)
         switch control.decide(given: authorization.proofs, operation: operation) {
         case .granted: break
         case .needs: return .needs(control)
@@ -131,7 +143,7 @@ extension KeychainEngine: KeyVault {
             control,
             proofs: authorization.proofs(covering: control, for: operation),
             password: password,
-            in: try context(for: control)
+            in: try keys.context(for: control)
         )
         return .opened(record, key)
     }
@@ -141,10 +153,10 @@ extension KeychainEngine: KeyVault {
         _ representation: [UInt8],
         in groups: [AccessGroup]
     ) throws(KeychainError) -> (PrivateKeyRecord, AccessControl) {
-        let context = try context()
+        let context = try keys.context()
         let record = try PrivateKeyRecord(representation, in: context)
         guard groups.contains(record.group) else { throw KeychainError(.decode, cause: .otherGroup) }
-        _ = try hardware(of: record)
+        _ = try maker(of: record)
         guard let control = record.accessControl(atEpoch: context.epoch) else {
             throw KeychainError(.itemNotFound, cause: .invalidated)
         }
@@ -152,17 +164,10 @@ extension KeychainEngine: KeyVault {
     }
 
     /// The hardware or software that made a key; software keys made before there was hardware stay in use.
-    private func hardware(of record: PrivateKeyRecord) throws(KeychainError) -> any PrivateKeyHardware {
-        if record.isHardware == privateKeys.isHardware { return privateKeys }
+    private func maker(of record: PrivateKeyRecord) throws(KeychainError) -> any PrivateKeyHardware {
+        if record.isHardware == hardware.isHardware { return hardware }
         guard !record.isHardware else { throw KeychainError(.decode, cause: .otherHardware) }
         return SoftwarePrivateKeys()
-    }
-
-    /// The keybag's context; throws if the access control's class key is not in memory.
-    private func context(for control: AccessControl) throws(KeychainError) -> ItemContext {
-        let context = try context()
-        _ = try context.keys.require(KeybagKeyName(control.accessibility.classKey))
-        return context
     }
 
     /// The application password's key; nil if none is needed.
@@ -172,7 +177,7 @@ extension KeychainEngine: KeyVault {
     ) async throws(KeychainError) -> Key? {
         guard control.needsApplicationPassword else { return nil }
         guard let password else { throw .passwordMissing }
-        return await stretch(password)
+        return try await keys.context().key(of: password)
     }
 }
 

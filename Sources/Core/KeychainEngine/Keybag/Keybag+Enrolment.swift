@@ -2,12 +2,12 @@ internal import CBOR
 public import KeychainModel
 internal import Primitives
 
-extension KeychainEngine {
+extension Keybag {
     /// Observes the enrolled fingers; if the set changed, its key is destroyed before this returns.
     public func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         await enterKeybag()
         defer { leaveKeybag() }
-        let metadata = try context().keys.metadata
+        let metadata = try items.keys.context().keys.metadata
         guard var record else { throw standing.refusal }
         guard enrolment.binding != .untold else {
             // Whether the set changed is decided once the templates can be read.
@@ -45,8 +45,9 @@ extension KeychainEngine {
                 KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
                 fresh = key
             }
-            if record != former { try writeKeybag(record) }
-            if let fresh { standing.setCurrentSetKey(fresh) }
+            if record != former {
+                try writeKeybag(record) { if let fresh { $0.setCurrentSetKey(fresh) } }
+            }
         }
         seenCompletions = enrolment.completions
         // Only now, because the key of a different set is destroyed.
@@ -85,14 +86,13 @@ extension KeychainEngine {
             KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
             fresh = key
         }
-        try writeKeybag(record)
-        standing.setCurrentSetKey(fresh)
+        try writeKeybag(record) { $0.setCurrentSetKey(fresh) }
         report(
             .enrolmentChanged,
             detail: "epoch \(record.epoch)\(isFirst ? ", seen for the first time" : "")"
         )
-        let count = invalidateItems()
-        await countOn()
+        let count = items.dropCurrentSet()
+        await items.countOn()
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 
