@@ -195,6 +195,38 @@ struct VaultOutcomeTests {
         completions: 0
     )
 
+    @Test("during the first unlock a look-up finds the keybag locked, or the item, and nothing else")
+    func firstUnlock() async throws {
+        var engine: KeychainEngine? = try await keychain.setUp().0
+        try await engine?.add("ann")
+        for _ in 0..<5 {
+            await engine?.close()
+            engine = nil
+            let fresh = try keychain.start()
+            let others = Guarded<[String]>([])
+            let found = Guarded(false)
+            let ended = Guarded(false)
+            Thread.detachNewThread {
+                while !found.withLock({ $0 }) {
+                    do {
+                        _ = try Self.copy("ann", from: fresh)
+                        found.withLock { $0 = true }
+                    } catch {
+                        if (error as? KeychainError)?.cause != .locked {
+                            others.withLock { $0.append("\(error)") }
+                            break
+                        }
+                    }
+                }
+                ended.withLock { $0 = true }
+            }
+            _ = try await fresh.key(TestKeychain.passcode)
+            try await Deadline.wait(for: "the item") { ended.withLock { $0 } ? true : nil }
+            #expect(others.withLock { $0 } == [])
+            engine = fresh
+        }
+    }
+
     @Test("changes of threads that wait for each other are committed together, each with its own result")
     func together() async throws {
         let (engine, _) = try await keychain.setUp()
