@@ -28,12 +28,23 @@ package actor SoftwareTPM {
         let files: [String: Data]
 
         init(directory: String) throws {
+            // The chip may replace a file between the listing and the reading: then list again.
+            for _ in 0..<100 {
+                if let files = try? Self.read(directory) {
+                    self.files = files
+                    return
+                }
+            }
+            files = try Self.read(directory)
+        }
+
+        private static func read(_ directory: String) throws -> [String: Data] {
             var files: [String: Data] = [:]
             for name in try FileManager.default.contentsOfDirectory(atPath: directory)
             where !name.hasPrefix(".") {
                 files[name] = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
             }
-            self.files = files
+            return files
         }
     }
 
