@@ -54,7 +54,7 @@ final class Connection: Sendable {
     /// Serves a request on this connection's thread: at once up to where it has to wait, and then when the thread runs its
     /// jobs.
     ///
-    /// A look-up takes 22 us; as a task that begins as a job, 24 us.
+    /// With `Task.immediate` a look-up takes 22 us; with a task that starts as a queued job it takes 24 us.
     ///
     /// A request with a secret keeps the locked memory reserved for its frame until it is done. Other requests
     /// release it at once, so that one waiting for memory does not keep it from another.
@@ -81,7 +81,7 @@ final class Connection: Sendable {
                 }
             }
         }
-        // What was cancelled meanwhile, by another thread, did not include it.
+        // If another thread cancelled all requests meanwhile, this task was not among them.
         let mustEnd = state.withLock { state in
             guard state.starting == head.id else { return false }
             state.starting = nil

@@ -7,5 +7,5 @@
 /// to Foundation's; the JSON is refused with a message.
 ///
 /// All definitions are weak: if a later version of the library needs more of Foundation, its own definitions are used and the
-/// command only becomes larger, which `Scripts/release` notices.
+/// command only becomes larger, which `Scripts/deb` reports.
 #pragma once
