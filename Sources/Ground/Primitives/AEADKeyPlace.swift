@@ -4,7 +4,7 @@ internal import SecretMemory
 /// A reusable place for keys that each open one record, one after the other, such as the items of a list.
 ///
 /// The current key and its round keys are in locked memory, which is wiped before the next key is loaded.
-public final class AEADKeyPlace {
+public struct AEADKeyPlace: ~Copyable {
     private static let expansionDepth = 2 * 1024
 
     private var key = SecretBuffer(minimumCapacity: Key.byteCount)
@@ -14,7 +14,7 @@ public final class AEADKeyPlace {
     public init() {}
 
     /// Opens a sealed key and makes it the current key.
-    public func take(
+    public mutating func take(
         _ sealed: UnsafeRawBufferPointer,
         with wrapping: AEADKey,
         authenticating associated: UnsafeRawBufferPointer
@@ -24,24 +24,24 @@ public final class AEADKeyPlace {
             try unsafe AEAD.open(sealed, with: wrapping, authenticating: associated, into: room)
             return Key.byteCount
         }
-        unsafe key.withUnsafeBytes { unsafe expand($0) }
+        unsafe key.withUnsafeBytes { unsafe Self.expand($0, into: &context) }
     }
 
     /// Wipes the current key.
-    public func clear() {
+    public mutating func clear() {
         key.removeAll(keepingCapacity: true)
         context.removeAll(keepingCapacity: true)
     }
 
     /// Makes a copy of `key` the current key.
-    public func take(_ key: Key) {
-        unsafe key.withUnsafeBytes { unsafe expand($0) }
+    public mutating func take(_ key: Key) {
+        unsafe key.withUnsafeBytes { unsafe Self.expand($0, into: &context) }
     }
 
-    private func expand(_ key: UnsafeRawBufferPointer) {
+    private static func expand(_ key: UnsafeRawBufferPointer, into context: inout SecretBuffer) {
         context.removeAll(keepingCapacity: true)
         // Called for each item of a list: wipes only the depth of stack that the library's key expansion uses.
-        defer { clinux_wipe_stack(Self.expansionDepth) }
+        defer { clinux_wipe_stack(expansionDepth) }
         _ = unsafe context.append(upTo: AEADKey.contextByteCount) { room in
             unsafe AEADKey.expand(key, into: room)
             return AEADKey.contextByteCount

@@ -66,7 +66,7 @@ public enum SelfTest {
                 }
             }
         }
-        let place = AEADKeyPlace()
+        var place = AEADKeyPlace()
         place.take(key)
         func opened(_ octets: [UInt8], _ associated: [UInt8]) -> [UInt8]? {
             var opened = [UInt8](repeating: 0, count: octets.count - AEAD.overheadByteCount)

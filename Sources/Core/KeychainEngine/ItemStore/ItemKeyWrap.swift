@@ -181,7 +181,7 @@ enum ItemKeyWrap {
     /// Unwraps a key that is under the class key alone.
     static func openDirect(
         _ octets: UnsafeRawBufferPointer,
-        into place: AEADKeyPlace,
+        into place: inout AEADKeyPlace,
         with classKey: AEADKey,
         authenticating context: UnsafeRawBufferPointer
     ) throws(KeychainError) {

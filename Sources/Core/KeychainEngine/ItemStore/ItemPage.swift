@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import SecretMemory
 
 /// Encodes items for the wire until a page is full.
-final class ItemPage {
+struct ItemPage: ~Copyable {
     /// The most bytes of a page, exceeded only by a single large item: less than a socket buffers, so that the next page
     /// is made while the client reads this one.
     static let mostOctets = 60 * 1024
@@ -23,7 +23,7 @@ final class ItemPage {
     ///
     /// The attributes are already encoded; `invalidated` is when the item was invalidated, for an item returned without
     /// data.
-    func begin(
+    mutating func begin(
         _ returns: ItemQuery.Returns,
         row: Int64,
         reference: UnsafeRawBufferPointer,
@@ -56,14 +56,14 @@ final class ItemPage {
         }
     }
 
-    func append(data: UnsafeRawBufferPointer) {
+    mutating func append(data: UnsafeRawBufferPointer) {
         octets.append(UInt8(ItemField.data))
         appendHead(data.count)
         unsafe octets.append(contentsOf: data)
     }
 
     /// Appends data of `count` bytes that `fill` writes in place.
-    func appendData<E: Error>(
+    mutating func appendData<E: Error>(
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
@@ -76,14 +76,14 @@ final class ItemPage {
     }
 
     /// Returns the page and leaves this one empty.
-    func finish(next: ItemCursor?) -> EncodedItems {
+    mutating func finish(next: ItemCursor?) -> EncodedItems {
         var finished = SecretBuffer()
         swap(&finished, &octets)
         return EncodedItems(octets: finished, count: count, next: next)
     }
 
     /// The head of a byte string in its shortest form (RFC 8949, section 4.2.1).
-    private func appendHead(_ count: Int) {
+    private mutating func appendHead(_ count: Int) {
         switch count {
         case ..<24: octets.append(0x40 | UInt8(count))
         case ..<0x100:

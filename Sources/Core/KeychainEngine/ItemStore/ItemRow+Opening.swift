@@ -12,15 +12,15 @@ extension ItemRow {
         _ context: ItemContext
     ) throws(KeychainError) -> SecretBytes? {
         guard unsafe data != nil else { return nil }
-        let key = AEADKeyPlace()
-        try takeKey(into: key, header, control, proofs: proofs, password: password, context)
+        var key = AEADKeyPlace()
+        try takeKey(into: &key, header, control, proofs: proofs, password: password, context)
         return try openData(header, with: key, context)
     }
 
     /// Opens the item's data with its own key; nil if it has none.
     func openData(
         _ header: OpenedHeader,
-        with key: AEADKeyPlace,
+        with key: borrowing AEADKeyPlace,
         _ context: ItemContext
     ) throws(KeychainError) -> SecretBytes? {
         guard let data = unsafe data else { return nil }
@@ -33,17 +33,17 @@ extension ItemRow {
 
     /// Opens the item's data, if any, into a page; `key` receives the item's own key.
     func appendData(
-        to page: ItemPage,
+        to page: inout ItemPage,
         _ header: OpenedHeader,
         _ control: AccessControl,
         proofs: [AuthenticationProof],
         password: Key?,
-        key: AEADKeyPlace,
+        key: inout AEADKeyPlace,
         _ context: ItemContext
     ) throws(KeychainError) {
         guard let data = unsafe data else { return }
         let count = try unsafe Self.byteCount(of: data)
-        try takeKey(into: key, header, control, proofs: proofs, password: password, context)
+        try takeKey(into: &key, header, control, proofs: proofs, password: password, context)
         try unsafe page.appendData(count: count) { (octets) throws(KeychainError) in
             try unsafe open(data, header, with: key, into: octets, context)
         }
@@ -59,7 +59,7 @@ extension ItemRow {
 
     /// Unwraps the item's own key.
     func takeKey(
-        into place: AEADKeyPlace,
+        into place: inout AEADKeyPlace,
         _ header: OpenedHeader,
         _ control: AccessControl,
         proofs: [AuthenticationProof],
@@ -73,7 +73,7 @@ extension ItemRow {
                 let classKey = try context.classKey(control.accessibility)
                 return try unsafe ItemKeyWrap.openDirect(
                     wraps,
-                    into: place,
+                    into: &place,
                     with: classKey,
                     authenticating: binding
                 )
@@ -94,7 +94,7 @@ extension ItemRow {
     private func open(
         _ data: UnsafeRawBufferPointer,
         _ header: OpenedHeader,
-        with key: AEADKeyPlace,
+        with key: borrowing AEADKeyPlace,
         into octets: UnsafeMutableRawBufferPointer,
         _ context: ItemContext
     ) throws(KeychainError) {

@@ -11,10 +11,14 @@ struct ItemRow {
     let id: Int64
     let reference: UnsafeRawBufferPointer
     let attributes: UnsafeRawBufferPointer
+    /// nil if the row was read without data.
+    let keys: UnsafeRawBufferPointer?
+    /// nil if the item has no data, or the row was read without.
+    let data: UnsafeRawBufferPointer?
     private let columns: ItemColumns
 
     /// Reads the row that the statement is at.
-    private init(_ columns: ItemColumns) throws(KeychainError) {
+    private init(_ columns: ItemColumns, hasData: Bool = true) throws(KeychainError) {
         // SQLite enforces the types (STRICT), but a damaged page may hold other ones.
         guard let reference = unsafe columns.octets(1), reference.count == PersistentReference.octetCount,
             let attributes = unsafe columns.octets(2)
@@ -22,11 +26,10 @@ struct ItemRow {
         id = columns.number(0)
         unsafe self.reference = reference
         unsafe self.attributes = attributes
+        unsafe keys = hasData ? columns.octets(3) : nil
+        unsafe data = hasData ? columns.octets(4) : nil
         self.columns = columns
     }
-
-    var keys: UnsafeRawBufferPointer? { unsafe columns.octets(3) }
-    var data: UnsafeRawBufferPointer? { unsafe columns.octets(4) }
 
     /// Opens the attributes for the duration of `body`.
     ///
@@ -98,7 +101,8 @@ struct ItemRow {
             let statement = try database.statement(composed: sql)
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
-            try statement.forEach { try body(ItemRow(statement.columns)) }
+            let row = statement.columns
+            try statement.forEach { try body(ItemRow(row, hasData: hasData)) }
         case .indexedName(let first, let name):
             let columns = hasData ? whole : head
             let statement = try database.statement(
@@ -110,7 +114,7 @@ struct ItemRow {
             statement.bind(1, first)
             statement.bind(2, name)
             statement.bind(3, last)
-            try statement.forEach { try body(ItemRow(statement.columns)) }
+            try statement.forEach { try body(ItemRow(statement.columns, hasData: hasData)) }
         case .name(let name):
             // A row without a tag does not exist, whatever an index says.
             for id in tags.names[name] where id > last {
@@ -242,8 +246,8 @@ struct ItemRow {
     }
 
     /// Whether the attributes match the row's tag: the cheap part of the tag, compared at each read.
-    func isCurrent(_ tags: ItemTags) -> Bool {
-        guard let tag = tags[id] else { return false }
+    func isCurrent(_ tag: ItemTag?) -> Bool {
+        guard let tag else { return false }
         return unsafe tag.attributes == ItemTag.end(of: attributes)
     }
 }

@@ -108,9 +108,11 @@ struct ItemColumns {
 
     /// The bytes, valid until the next step; nil for NULL and for any other type on a damaged page.
     func octets(_ column: CInt) -> UnsafeRawBufferPointer? {
-        guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
-        let start = unsafe sqlite3_column_blob(handle, column)
-        return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+        // The value once instead of the column three times; no other thread uses this connection.
+        let value = unsafe sqlite3_column_value(handle, column)
+        guard unsafe sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
+        let start = unsafe sqlite3_value_blob(value)
+        return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
 
     func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }

@@ -103,7 +103,7 @@ extension ItemStore {
             defer { itemKey.clear() }
             // A caller that cannot open an item cannot replace its data.
             try row.takeKey(
-                into: itemKey,
+                into: &itemKey,
                 header,
                 control,
                 proofs: proofs,

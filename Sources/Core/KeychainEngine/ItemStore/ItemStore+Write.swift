@@ -81,7 +81,7 @@ extension ItemStore {
         do {
             try ItemRow.forEach(database, .name(name), after: 0, tags: itemSet.tags) { row in
                 guard row.id != own else { return true }
-                guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
+                guard row.isCurrent(itemSet.tags[row.id]) else { throw AEAD.NotAuthentic() }
                 try row.open(in: context) { header in
                     guard unsafe header.digest(.variant).elementsEqual(item.digests[.variant]) else { return }
                     guard header.accessControl(atEpoch: context.epoch) == nil else {
@@ -162,7 +162,7 @@ extension ItemStore {
         var isDamageSeen = false
         func take(_ row: ItemRow) throws -> Bool {
             do {
-                guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
+                guard row.isCurrent(itemSet.tags[row.id]) else { throw AEAD.NotAuthentic() }
                 // A change seals the item's data again, or its absence, so check that first.
                 if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in

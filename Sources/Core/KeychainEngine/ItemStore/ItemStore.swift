@@ -30,7 +30,7 @@ final class ItemStore {
     /// The length of the log in bytes, when last read.
     var logLength = 0
     /// Holds one item's key at a time during a search; empty between searches.
-    let itemKey = AEADKeyPlace()
+    var itemKey = AEADKeyPlace()
     /// Records that were deleted or replaced since the log was last emptied.
     private var deletedCount = 0
 

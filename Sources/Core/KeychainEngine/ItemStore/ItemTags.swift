@@ -111,6 +111,11 @@ struct ItemTags {
             let bit = UInt32(1) << UInt32(row & 15)
             return (bit, (present & (bit - 1)).nonzeroBitCount)
         }
+
+        fileprivate func tag(of row: Int64) -> ItemTag? {
+            let (bit, index) = place(of: row)
+            return present & bit == 0 ? nil : tags[index]
+        }
     }
 
     private var groups: [Int64: Group] = [:]
@@ -120,10 +125,24 @@ struct ItemTags {
     private var changes: [(row: Int64, former: ItemTag?)] = []
 
     /// The tag of a row; nil if there is none.
-    subscript(_ row: Int64) -> ItemTag? {
-        guard let group = groups[row >> Self.rowBits] else { return nil }
-        let (bit, index) = group.place(of: row)
-        return group.present & bit == 0 ? nil : group.tags[index]
+    subscript(_ row: Int64) -> ItemTag? { groups[row >> Self.rowBits]?.tag(of: row) }
+
+    /// The tags for rows in ascending order: a group is found once for its 16 rows.
+    struct Reader {
+        private let tags: ItemTags
+        private var number: Int64 = -1
+        private var group: Group?
+
+        init(_ tags: ItemTags) { self.tags = tags }
+
+        /// The tag of a row; nil if there is none.
+        mutating func tag(of row: Int64) -> ItemTag? {
+            if row >> rowBits != number {
+                number = row >> rowBits
+                group = tags.groups[number]
+            }
+            return group?.tag(of: row)
+        }
     }
 
     /// The last row; 0 if there is none.

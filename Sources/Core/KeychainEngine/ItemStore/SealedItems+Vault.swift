@@ -55,7 +55,7 @@ extension SealedItems: ItemVault {
 
     /// The fields of the added item that the caller requested.
     private static func page(of item: borrowing NewItem, _ sealed: SealedItem) -> EncodedItems {
-        let page = ItemPage(expectsMany: false)
+        var page = ItemPage(expectsMany: false)
         let hasData = item.returns.contains(.data) && item.data != nil
         let returns = item.returns
         unsafe sealed.reference.withUnsafeBytes { reference in
@@ -89,8 +89,8 @@ extension SealedItems: ItemVault {
                     password: authorization.passwordKey?.key,
                     after: cursor
                 )
-                switch outcome {
-                case .page(let page, let next): return .done(page.finish(next: next))
+                switch consume outcome {
+                case .page(let items): return .done(items)
                 case .needsUser(let controls): return .needsUser(controls)
                 }
             } catch {

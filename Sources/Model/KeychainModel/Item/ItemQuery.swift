@@ -15,21 +15,24 @@ public struct ItemQuery: Sendable, Equatable {
         /// The bits.
         public let rawValue: UInt8
         /// Takes the bits as they are.
+        @inlinable
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// `kSecReturnData`.
-        public static let data = Returns(rawValue: 1)
+        @inlinable public static var data: Returns { Returns(rawValue: 1) }
         /// `kSecReturnAttributes`.
-        public static let attributes = Returns(rawValue: 2)
+        @inlinable public static var attributes: Returns { Returns(rawValue: 2) }
         /// `kSecReturnRef`.
-        public static let ref = Returns(rawValue: 4)
+        @inlinable public static var ref: Returns { Returns(rawValue: 4) }
         /// `kSecReturnPersistentRef`.
-        public static let persistentRef = Returns(rawValue: 8)
+        @inlinable public static var persistentRef: Returns { Returns(rawValue: 8) }
         /// Items that can never be opened again because their enrolled set changed, with the time of that change.
         ///
         /// Without it they count as absent; Apple has no name for it.
-        public static let invalidated = Returns(rawValue: 16)
+        @inlinable public static var invalidated: Returns { Returns(rawValue: 16) }
         /// All known bits.
-        public static let known: Returns = [.data, .attributes, .ref, .persistentRef, .invalidated]
+        @inlinable public static var known: Returns {
+            [.data, .attributes, .ref, .persistentRef, .invalidated]
+        }
     }
 
     /// What to do with items that need the user.
