@@ -65,6 +65,7 @@ final class GroupCommitter: Sendable {
     private struct Writer {
         var connection: SQLiteConnection?
         var pace = CommitPace()
+        var checkpoints = CheckpointPace()
     }
 
     let generation = FileGeneration()
@@ -158,8 +159,21 @@ final class GroupCommitter: Sendable {
                 }
                 for job in done { job.succeed() }
                 if let error { for job in jobs { job.fail(error) } }
+                checkpoint(&writer)
             }
         }
+    }
+
+    /// Copies the write-ahead log into the database if it is time.
+    private func checkpoint(_ writer: inout Writer) {
+        guard let connection = writer.connection else { return }
+        let count = connection.logPageCount
+        writer.checkpoints.committed(count)
+        guard writer.checkpoints.isDue(count) else { return }
+        let start = ContinuousClock.now
+        // If it fails, so will the next operations, with the cause.
+        try? connection.checkpoint()
+        writer.checkpoints.copied(count, in: ContinuousClock.now - start)
     }
 
     /// The operations for the next transaction; empty: there are none, and the work is done.

@@ -11,6 +11,7 @@ final class SQLiteConnection: SQLConnection {
     private let handle: OpaquePointer
     /// The prepared statements, by index.
     private var statements: [OpaquePointer?] = []
+    private let log = LogLength()
 
     /// Opens an existing file.
     init(_ path: String, _ configuration: GRDB.Configuration) throws {
@@ -23,6 +24,16 @@ final class SQLiteConnection: SQLConnection {
         sqlite3_commit_hook(handle, nil, nil)
         sqlite3_rollback_hook(handle, nil, nil)
         sqlite3_update_hook(handle, nil, nil)
+        sqlite3_wal_hook(
+            handle,
+            { log, _, _, pageCount in
+                log.map {
+                    Unmanaged<LogLength>.fromOpaque($0).takeUnretainedValue().pageCount = Int(pageCount)
+                }
+                return SQLITE_OK
+            },
+            Unmanaged.passUnretained(log).toOpaque()
+        )
     }
 
     deinit {
@@ -41,6 +52,16 @@ final class SQLiteConnection: SQLConnection {
         var moved: CInt = 0
         let result = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
         return result != SQLITE_OK || moved != 0
+    }
+
+    /// The length of the write-ahead log in pages after this connection's last commit; 0 before.
+    var logPageCount: Int { log.pageCount }
+
+    /// Copies the write-ahead log into the database, as far as readers allow, without waiting for any.
+    func checkpoint() throws {
+        let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        // Another process copies it.
+        guard result == SQLITE_OK || result == SQLITE_BUSY else { throw failure() }
     }
 
     func rows(_ queries: [SQLQuery]) throws -> [[SQLRow]] { try queries.map { try run($0) } }
@@ -147,4 +168,9 @@ final class SQLiteConnection: SQLConnection {
             message: sqlite3_errmsg(handle).map { String(cString: $0) } ?? ""
         )
     }
+}
+
+/// The length of the write-ahead log, as SQLite reports it after each commit.
+private final class LogLength {
+    var pageCount = 0
 }

@@ -121,8 +121,6 @@ enum SQLiteSchema {
 }
 
 extension GRDB.Configuration {
-    /// Pages in the write-ahead log that trigger a checkpoint, 4 MiB: no operation is answered meanwhile.
-    private static let checkpointPageCount = 1000
     /// The writer's page cache in KiB.
     private static let cacheKiB = 32 * 1024
 
@@ -140,7 +138,8 @@ extension GRDB.Configuration {
             guard !readonly else { return }
             try database.execute(sql: "PRAGMA journal_mode = WAL")
             try database.execute(sql: "PRAGMA synchronous = \(settings.synchronous.rawValue)")
-            try database.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointPageCount)")
+            // The writer's own: ``CheckpointPace``.
+            try database.execute(sql: "PRAGMA wal_autocheckpoint = 0")
         }
         return configuration
     }

@@ -13,20 +13,32 @@ public enum Base64URL {
 
     /// Encodes bytes.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var bits: UInt32 = 0
-        var bitCount = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            bitCount += 8
-            while bitCount >= 6 {
-                bitCount -= 6
-                text.append(alphabet[Int(bits >> UInt32(bitCount) & 63)])
+        bytes.withContiguousStorageIfAvailable { encode(contiguous: $0) }
+            ?? Array(bytes).withUnsafeBufferPointer { encode(contiguous: $0) }
+    }
+
+    private static func encode(contiguous bytes: UnsafeBufferPointer<UInt8>) -> String {
+        alphabet.withUnsafeBufferPointer { alphabet in
+            String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text in
+                var count = 0
+                var bits: UInt32 = 0
+                var bitCount: UInt32 = 0
+                for byte in bytes {
+                    bits = bits << 8 | UInt32(byte)
+                    bitCount += 8
+                    while bitCount >= 6 {
+                        bitCount -= 6
+                        text[count] = alphabet[Int(bits >> bitCount & 63)]
+                        count += 1
+                    }
+                }
+                if bitCount > 0 {
+                    text[count] = alphabet[Int(bits << (6 - bitCount) & 63)]
+                    count += 1
+                }
+                return count
             }
         }
-        if bitCount > 0 { text.append(alphabet[Int(bits << UInt32(6 - bitCount) & 63)]) }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Decodes text, of which each byte string has exactly one.

@@ -11,6 +11,7 @@ public enum CanonicalJSON {
     /// Encodes a value.
     public static func encode(_ value: JSONValue) throws(Unsupported) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
         try append(value, to: &bytes)
         return bytes
     }
@@ -37,7 +38,7 @@ public enum CanonicalJSON {
             let isPlain = object.members.allSatisfy { $0.name.utf8.allSatisfy { $0 < 0x80 } }
             let members = object.members.sorted {
                 isPlain
-                    ? $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+                    ? $0.name < $1.name
                     : $0.name.utf16.lexicographicallyPrecedes($1.name.utf16)
             }
             for (index, member) in members.enumerated() {
@@ -53,7 +54,13 @@ public enum CanonicalJSON {
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         defer { bytes.append(UInt8(ascii: "\"")) }
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+        func isPlain(_ byte: UInt8) -> Bool {
+            byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        }
+        // A string's own bytes, where it has them in one piece: several times as fast as its view.
+        if text.utf8.withContiguousStorageIfAvailable({ $0.allSatisfy(isPlain) })
+            ?? text.utf8.allSatisfy(isPlain)
+        {
             bytes.append(contentsOf: text.utf8)
             return
         }

@@ -13,10 +13,11 @@ struct Edge: RouterMiddleware {
     let isSecure: Bool
     let crossOrigin: CrossOrigin
 
+    @concurrent
     func handle(
         _ request: Request,
         context: ServerContext,
-        next: (Request, ServerContext) async throws -> Response
+        next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
         let traceID = TraceIdentifier.of(traceParent: request.headers[.traceParent])

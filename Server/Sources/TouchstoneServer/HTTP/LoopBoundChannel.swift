@@ -17,6 +17,7 @@ struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
         base.setup(channel: channel, logger: logger)
     }
 
+    @concurrent
     func handle(value: Value, logger: Logger) async {
         await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
             await base.handle(value: value, logger: logger)
