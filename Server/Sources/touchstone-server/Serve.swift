@@ -15,7 +15,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.read()
-        Scheduling.batchThreads()
+        Scheduling.batchThreads(for: configuration)
         // One thread per processor that the process may use, not per processor of the machine.
         NIOSingletons.groupLoopCountSuggestion = Processors.count
         // Tasks run on the event loop of their connection: otherwise each request changes threads twice more, a third

@@ -173,5 +173,45 @@ extension ServerTests {
                 #expect(try await run(["migrate"], away).0 == 69)
             }
         }
+
+        /// The scheduling policies (sched(7)) of a process's threads whose names begin with `name`.
+        private static func policies(of process: Int32, _ name: String) throws -> Set<Int> {
+            let tasks = "/proc/\(process)/task"
+            var policies: Set<Int> = []
+            for thread in try FileManager.default.contentsOfDirectory(atPath: tasks) {
+                // A thread may have ended meanwhile.
+                guard let line = try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8)
+                else {
+                    continue
+                }
+                let parts = line.split(separator: ")", maxSplits: 1)
+                guard parts[0].contains("(\(name)") else { continue }
+                // Fields from the third on; the policy is the 41st (proc(5)).
+                policies.insert(try #require(Int(parts[1].split(separator: " ")[38])))
+            }
+            return policies
+        }
+
+        @Test(
+            "with SQLite the server's threads do not interrupt one another, unless a scheduling policy was chosen",
+            arguments: [(nil, 3), ("chrt --idle --pid 0 $$", 5)] as [(String?, Int)]
+        )
+        func scheduling(_ chosen: String?, _ expected: Int) async throws {
+            try await TestServer.inDirectory { directory in
+                let process = try BuiltProgram(
+                    directory,
+                    ["serve"],
+                    [
+                        "PATH": "/usr/bin:/bin", "TOUCHSTONE_SERVER_LISTEN": "127.0.0.1:0",
+                        "TOUCHSTONE_SERVER_ADMIN_LISTEN": "127.0.0.1:0",
+                    ],
+                    through: chosen
+                )
+                let text = try await process.output(until: "ts_bt_")
+                #expect(try Self.policies(of: process.processIdentifier, "NIO") == [expected], "\(text)")
+                process.terminate()
+                #expect(await process.status() == 0)
+            }
+        }
     }
 }

@@ -36,7 +36,7 @@ enum StoreOpener {
     }
 
     /// Whether the address is a file; any other address is a connection string for libpq.
-    private static func isFile(_ address: String) -> Bool { address.hasPrefix("/") }
+    static func isFile(_ address: String) -> Bool { address.hasPrefix("/") }
 
     private static func makeDirectory(_ configuration: ServerConfiguration) throws(StartError) {
         do {
