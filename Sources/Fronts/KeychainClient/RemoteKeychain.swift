@@ -91,14 +91,19 @@ public final class RemoteKeychain: Sendable {
         replies sink: any ReplySink,
         cancellation: Cancellation? = nil
     ) throws(KeychainError) {
-        do throws(KeychainError) {
-            try callOnce(method, body, replies: sink, cancellation: cancellation)
-        } catch {
-            // The daemon releases nothing before the prompt, so `sink` is unchanged.
-            guard error.cause?.known == .noAgent, systemInForce != nil, let agent = agent.withLock({ $0 })
-            else { throw error }
-            try agent.start(insteadOf: error)
-            try callOnce(method, body, replies: sink, cancellation: cancellation)
+        var starts = 0
+        while true {
+            do throws(KeychainError) {
+                return try callOnce(method, body, replies: sink, cancellation: cancellation)
+            } catch {
+                // The daemon releases nothing before the prompt, so `sink` is unchanged. An agent may be killed before the
+                // daemon knows that its prompt is visible: then another one draws it, once.
+                guard error.cause?.known == .noAgent, systemInForce != nil, starts < 2,
+                    let agent = agent.withLock({ $0 })
+                else { throw error }
+                try agent.start(insteadOf: error)
+                starts += 1
+            }
         }
     }
 
