@@ -101,8 +101,7 @@ struct ItemRow {
             let statement = try database.statement(composed: sql)
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
-            let row = statement.columns
-            try statement.forEach { try body(ItemRow(row, hasData: hasData)) }
+            try statement.forEach { try body(ItemRow(statement.columns, hasData: hasData)) }
         case .indexedName(let first, let name):
             let columns = hasData ? whole : head
             let statement = try database.statement(

@@ -244,8 +244,7 @@ private struct PageReader: ~Copyable {
                 to: &page,
                 header,
                 control,
-                proofs: control.flags.isEmpty
-                    ? [] : reading.authorization.proofs(covering: control, for: .useItem),
+                proofs: reading.authorization.proofs(covering: control, for: .useItem),
                 password: reading.password,
                 key: &key,
                 reading.context

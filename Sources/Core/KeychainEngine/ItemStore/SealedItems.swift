@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Nothing here waits for the user, a derived key or hardware (``VaultOutcome``). Only ``keys`` open items: while the keybag
 /// is locked there is no context to open one with.
-public final class SealedItems: Sendable {
+public final class SealedItems: Sendable, AuditReporter {
     /// What one thread uses at a time.
     struct State {
         /// The items; nil before set-up, and while they cannot be reached.
@@ -24,6 +24,10 @@ public final class SealedItems: Sendable {
         var settling: Task<Void, Never>?
         /// Sweeps the items a while after the first unlock.
         var sweep: Task<Void, Never>?
+
+        func cancelTasks() {
+            for task in [purge, settling, sweep] { task?.cancel() }
+        }
     }
 
     let directory: StoreDirectory
@@ -61,9 +65,7 @@ public final class SealedItems: Sendable {
     }
 
     deinit {
-        state.withLock { state in
-            for task in [state.purge, state.settling, state.sweep] { task?.cancel() }
-        }
+        state.withLock { $0.cancelTasks() }
     }
 
     /// Lends the state to one thread at a time.
@@ -81,10 +83,6 @@ public final class SealedItems: Sendable {
 
     /// Whether a thread waits for the state.
     var isAwaited: Bool { waiting.load(ordering: .relaxed) > 0 }
-
-    func report(_ kind: AuditEvent.Kind, detail: String = "") {
-        audit?.record(AuditEvent(kind, detail: detail))
-    }
 
     /// Why the items cannot be reached; nil if they can.
     var fault: KeychainError? { withState { $0.fault } }
@@ -169,7 +167,7 @@ public final class SealedItems: Sendable {
     /// Writes the log back and closes the files; no later call succeeds.
     func close() {
         withState { state in
-            for task in [state.purge, state.settling, state.sweep] { task?.cancel() }
+            state.cancelTasks()
             state.store?.close()
             state.store = nil
             state.fault = KeychainError(.notAvailable)

@@ -4,7 +4,7 @@ internal import SecretMemory
 /// The keybag of a keychain: creates, opens, locks and changes it, and says with which keys items are opened.
 ///
 /// Deriving a passcode's key uses a separate thread.
-public actor Keybag {
+public actor Keybag: AuditReporter {
     let directory: StoreDirectory
     let sealer: any KeySealer
     let counters: (any HardwareGuard)?
@@ -75,10 +75,6 @@ public actor Keybag {
         } else {
             waiters.removeFirst().resume()
         }
-    }
-
-    func report(_ kind: AuditEvent.Kind, factors: Set<AuthenticationFactor> = [], detail: String = "") {
-        audit?.record(AuditEvent(kind, factors: factors, detail: detail))
     }
 
     /// Locks the keybag and closes the files; no later call succeeds.

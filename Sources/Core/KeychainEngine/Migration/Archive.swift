@@ -2,11 +2,11 @@ public import KeychainModel
 public import SecretMemory
 
 /// Exports a keychain's items, and creates a keychain from an export.
-public final class Archive: KeychainArchive {
+public final class Archive: KeychainArchive, AuditReporter {
     private let keybag: Keybag
     private let items: SealedItems
     private let directory: StoreDirectory
-    private let audit: (any AuditLog)?
+    let audit: (any AuditLog)?
 
     init(of keybag: Keybag, _ items: SealedItems, in directory: StoreDirectory, audit: (any AuditLog)?) {
         self.keybag = keybag
@@ -88,10 +88,6 @@ public final class Archive: KeychainArchive {
         try? mark.settle()
         report(.keybagCreated, detail: "import of \(reader.items) items")
         return reader.items
-    }
-
-    private func report(_ kind: AuditEvent.Kind, detail: String) {
-        audit?.record(AuditEvent(kind, detail: detail))
     }
 }
 
