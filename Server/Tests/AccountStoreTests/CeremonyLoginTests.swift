@@ -66,6 +66,42 @@ struct CeremonyLoginTests {
         }
     }
 
+    @Test("PostgreSQL finds the rows of a login by key, even with plans for empty tables")
+    func withoutScans() async throws {
+        let cluster = try await PostgreSQLCluster.shared.value
+        let database = try await cluster.makeDatabase()
+        func scans() async throws -> String {
+            // A connection's counts are complete when it has ended.
+            let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = '\(database.name)'"
+            for _ in 0..<500 where try cluster.psql(others, in: "postgres") != "0" {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            return try cluster.psql(
+                """
+                SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname <> 'schema_version' ORDER BY relname
+                """,
+                in: database.name
+            )
+        }
+        let store = try await database.open()
+        let person = try await Person(store)
+        await store.close()
+        try cluster.psql("ANALYZE", in: database.name)
+        let before = try await scans()
+        let again = try await database.open()
+        for run in 0..<50 {
+            let ceremony = Sample.ceremony(person.account)
+            let limit = RateLimit(LimitKey("address", "192.0.2.\(run)"), most: 5, window: .seconds(60))
+            #expect(try await again.openCeremony(ceremony, limits: [limit], now: start) == .allowed)
+            let login = try await logIn(again, ceremony, person)
+            #expect(login.session != nil)
+        }
+        await again.close()
+        let after = try await scans()
+        #expect(after == before)
+        await database.remove()
+    }
+
     @Test("of sixteen logins with the same answer, one succeeds", arguments: StoreKind.allCases)
     func replayed(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in

@@ -106,8 +106,8 @@ package final class WorkerPool<Worker: Sendable>: Sendable {
         return job
     }
 
-    /// Refuses new jobs, and returns when the workers are idle.
-    package func close() async {
+    /// Refuses new jobs, waits until the workers are idle, and ends each with `end`.
+    package func close(_ end: (Worker) -> Void = { _ in }) async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 state.isClosed = true
@@ -117,5 +117,6 @@ package final class WorkerPool<Worker: Sendable>: Sendable {
             }
             if isIdle { continuation.resume() }
         }
+        for worker in workers { end(worker) }
     }
 }
