@@ -270,6 +270,37 @@ struct VaultOutcomeTests {
         #expect(engine.items.commits == before + 1)
     }
 
+    @Test("a change that fails halfway changes nothing, and the others of its commit are done")
+    func failsHalfway() async throws {
+        let (engine, _) = try await keychain.setUp()
+        for account in ["ann", "bob", "eve"] { try await engine.add(account) }
+        let context = try engine.items.keys.context()
+        // The first item gets the name, the second cannot have it too.
+        let all = ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("tests")])
+        let renaming = ItemUpdate(
+            search: try ItemSearch(all, groups: [.ours], in: context),
+            groups: [.ours],
+            changes: Box(ItemChanges(attributes: [.account: .string("zoe")], accessControl: nil, data: nil)),
+            authorization: ItemAuthorization(),
+            password: nil,
+            time: 0
+        )
+        let ann = try ItemSearch(Self.query("ann"), groups: [.ours], in: context)
+        let others = [PendingWrite(.delete(ann)), PendingWrite(.update(renaming))]
+        engine.items.pending.withLock { $0.writes += others }
+        #expect(try Self.add("ida", to: engine) == .done)
+        #expect(others[0].hasChanged)
+        #expect(throws: KeychainError(.duplicateItem)) { try others[1].result.required.get() }
+        for account in ["bob", "eve"] { #expect(try await engine.secret(account) == "secret") }
+        #expect(try await engine.secret("ida") == "first")
+        for account in ["ann", "zoe"] {
+            #expect(throws: KeychainError(.itemNotFound)) { try Self.copy(account, from: engine) }
+        }
+        let report = await engine.check()
+        #expect(report.items == 3)
+        #expect(report.isSetAuthentic)
+    }
+
     @Test("look-ups run concurrently with changes")
     func readers() async throws {
         let (engine, _) = try await keychain.setUp()

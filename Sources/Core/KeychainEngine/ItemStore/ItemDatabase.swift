@@ -135,20 +135,8 @@ final class ItemDatabase {
         }
     }
 
-    /// Runs `body` as a part of a transaction that can be rolled back alone.
-    func savepoint(_ body: () throws -> Void) throws {
-        try statement("SAVEPOINT part").run()
-        do {
-            try body()
-        } catch {
-            if isInsideTransaction {
-                try statement("ROLLBACK TO part").run()
-                try statement("RELEASE part").run()
-            }
-            throw error
-        }
-        try statement("RELEASE part").run()
-    }
+    /// How many rows were added, changed or removed since the file was opened.
+    var changeCount: Int64 { unsafe sqlite3_total_changes64(connection) }
 
     /// Sets the file format; inside a transaction.
     func set(version: Int) throws {

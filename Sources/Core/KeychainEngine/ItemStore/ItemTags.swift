@@ -167,12 +167,9 @@ struct ItemTags {
         changes.append((row, put(tag, row)))
     }
 
-    /// The number of changes since the last commit, for ``rollBack(to:)``.
-    var mark: Int { changes.count }
-
-    /// Rolls back the changes since a mark.
-    mutating func rollBack(to mark: Int = 0) {
-        while changes.count > mark, let change = changes.popLast() { _ = put(change.former, change.row) }
+    /// Rolls back the changes since the last commit.
+    mutating func rollBack() {
+        while let change = changes.popLast() { _ = put(change.former, change.row) }
     }
 
     /// Call this when the changes are durable.
