@@ -136,7 +136,7 @@ final class ItemDatabase {
     }
 
     /// How many rows were added, changed or removed since the file was opened.
-    var changeCount: Int64 { unsafe sqlite3_total_changes64(connection) }
+    var changeCount: Int64 { unsafe connection == nil ? 0 : sqlite3_total_changes64(connection) }
 
     /// Sets the file format; inside a transaction.
     func set(version: Int) throws {
