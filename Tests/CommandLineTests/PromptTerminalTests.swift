@@ -107,6 +107,13 @@ struct PromptTerminalTests {
         try await terminal.wait(for: "Passcode:")
         let number = try String(contentsOfFile: keychain.home.path + "/pid", encoding: .utf8)
         let client = try #require(pid_t(number.trimmingCharacters(in: .whitespacesAndNewlines)))
+        // What the shell wrote while curses draws a frame would be drawn as parts of the frame.
+        if program.hasSuffix("curses") { try await terminal.wait(for: "<Cancel>") }
+        var drawn = 0
+        while drawn != terminal.octets.count {
+            drawn = terminal.octets.count
+            try await Task.sleep(for: .milliseconds(100))
+        }
         kill(client, SIGSTOP)
         try await terminal.wait(for: "ready>")
         // The daemon checks ten times a second.
