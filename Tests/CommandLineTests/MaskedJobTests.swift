@@ -71,13 +71,10 @@ struct MaskedJobTests {
         }
     }
 
-    /// Waits until a process is stopped or running (proc(5): the state letter after the name).
+    /// Waits until a process is stopped or running.
     private func wait(for process: pid_t, toBeStopped isStopped: Bool) async throws {
         try await Deadline.wait(for: "\(process) to be \(isStopped ? "stopped" : "running")") { () -> Bool? in
-            let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-            guard let letter = line.split(separator: ")").last?.first(where: { $0 != " " }) else {
-                return nil
-            }
+            guard let letter = ChildProcess.state(of: process) else { return nil }
             return (letter == "T") == isStopped ? true : nil
         }
     }

@@ -107,12 +107,10 @@ struct PromptTerminalTests {
         try await terminal.wait(for: "Passcode:")
         let number = try String(contentsOfFile: keychain.home.path + "/pid", encoding: .utf8)
         let client = try #require(pid_t(number.trimmingCharacters(in: .whitespacesAndNewlines)))
-        // What the shell wrote while curses draws a frame would be drawn as parts of the frame.
-        if program.hasSuffix("curses") { try await terminal.wait(for: "<Cancel>") }
-        var drawn = 0
-        while drawn != terminal.octets.count {
-            drawn = terminal.octets.count
-            try await Task.sleep(for: .milliseconds(100))
+        // While pinentry-curses draws its frame, the terminal would draw what the shell writes with the characters of frames.
+        let prompt = try #require(try pinentry(on: terminal))
+        try await Deadline.wait(for: "pinentry to wait for keys") {
+            ChildProcess.state(of: prompt) == "S" ? true : nil
         }
         kill(client, SIGSTOP)
         try await terminal.wait(for: "ready>")

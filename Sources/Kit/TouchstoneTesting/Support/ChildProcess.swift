@@ -44,12 +44,17 @@ package final class ChildProcess: Sendable {
         return ChildProcess(processID: processID)
     }
 
+    /// The letter of a process's state (proc(5), `stat`, field 3): `R` for running, `S` for sleeping, `T` for stopped; nil if there
+    /// is no such process.
+    package static func state(of processID: Int32) -> Character? {
+        // It follows the program's name, which is in parentheses.
+        let line = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
+        return line?.split(separator: ")").last?.first { $0 != " " }
+    }
+
     /// Whether a process has ended, whether or not it is our child or has been reaped.
     package static func hasEnded(_ processID: Int32) -> Bool {
-        // The state follows the program's name, which is in parentheses.
-        guard let status = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
-            let state = status.split(separator: ")").last?.first(where: { $0 != " " })
-        else { return true }
+        guard let state = state(of: processID) else { return true }
         return state == "Z" || state == "X"
     }
 
