@@ -156,7 +156,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "store-bench",
-            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
+            dependencies: ["AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore"],
             swiftSettings: settings
         ),
         .executableTarget(

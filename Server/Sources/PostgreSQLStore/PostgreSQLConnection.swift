@@ -66,6 +66,10 @@ final class PostgreSQLConnection: SQLConnection {
         return poll(&descriptor, 1, 0) != 0
     }
 
+    /// In random order: serializable transactions conflict if they read and write the same page of an index, so that with
+    /// neighbouring tokens every other refresh was retried.
+    func key(of token: TokenDigest) -> SQLValue { .bytes(token.hash) }
+
     // MARK: Statements
 
     func rows(_ queries: [SQLQuery]) throws -> [[SQLRow]] {

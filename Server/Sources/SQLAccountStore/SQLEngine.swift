@@ -41,6 +41,9 @@ package protocol SQLConnection: AnyObject {
     /// The audit chain to which this connection writes events without an account.
     var ownChain: [UInt8] { get }
 
+    /// The key of a session's token in its table: with or without the time, as is faster for the database.
+    func key(of token: TokenDigest) -> SQLValue
+
     /// Runs statements, and returns the rows of each.
     func rows(_ queries: [SQLQuery]) throws -> [[SQLRow]]
 

@@ -1,11 +1,12 @@
 import AccountStore
 import Foundation
 import PostgreSQLStore
+import RelyingParty
 import SQLiteStore
 import Synchronization
 
-/// Measures complete logins (opening a ceremony, consuming it, completing the login) and refreshes, without HTTP and
-/// signatures.
+/// Measures complete logins (opening a ceremony, consuming it, completing the login), refreshes of bound tokens, and
+/// rotations of unbound ones, without HTTP and signatures.
 ///
 /// `store-bench sqlite PATH full|normal CLIENTS SECONDS ACCOUNTS`, or `store-bench postgresql CONNINFO CONNECTIONS …`.
 @main
@@ -116,7 +117,7 @@ struct People {
 
 /// One kind of work, done by many clients concurrently.
 struct Work {
-    enum Kind: String, CaseIterable { case login, refresh }
+    enum Kind: String, CaseIterable { case login, refresh, rotation }
 
     let store: any AccountStore
     let people: People
@@ -131,13 +132,13 @@ struct Work {
                 group.addTask {
                     var times: [Duration] = []
                     var index = client
-                    let tokens = try await logIn(index)
+                    var tokens = try await logIn(index)
                     while ContinuousClock.now < end {
                         index += clients
                         let begin = ContinuousClock.now
                         switch kind {
                         case .login: _ = try await logIn(index)
-                        case .refresh: try await refresh(tokens)
+                        case .refresh, .rotation: tokens = try await refresh(tokens)
                         }
                         times.append(ContinuousClock.now - begin)
                     }
@@ -174,9 +175,9 @@ struct Work {
         )
         _ = try await store.openCeremony(ceremony, limits: [], now: now)
         let tokens = TokenPair(
-            access: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes),
+            access: Self.token(.access, now),
             accessExpiresAt: now + .seconds(300),
-            refresh: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes)
+            refresh: Self.token(.refresh, now)
         )
         let completion = LoginCompletion(
             method: .credential(
@@ -199,7 +200,7 @@ struct Work {
                 lastUsedAt: now,
                 expiresAt: now + .seconds(86_400),
                 idleLifetime: .seconds(3600),
-                thumbprint: [UInt8](repeating: 1, count: 32),
+                thumbprint: thumbprint,
                 client: "Firefox on Linux",
                 address: "192.0.2.1"
             ),
@@ -213,24 +214,36 @@ struct Work {
         return tokens
     }
 
-    private func refresh(_ tokens: TokenPair) async throws {
+    private static func token(_ kind: OpaqueToken.Kind, _ now: Timestamp) -> TokenDigest {
+        TokenDigest(OpaqueToken(kind, at: now.milliseconds).digest)
+    }
+
+    /// The key that tokens are bound to.
+    private var thumbprint: [UInt8]? { kind == .rotation ? nil : [UInt8](repeating: 1, count: 32) }
+
+    /// Renews tokens; a bound refresh token stays the same.
+    private func refresh(_ old: TokenPair) async throws -> TokenPair {
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        _ = try await store.refresh(
+        let new = TokenPair(
+            access: Self.token(.access, now),
+            accessExpiresAt: now + .seconds(300),
+            refresh: thumbprint == nil ? Self.token(.refresh, now) : old.refresh
+        )
+        let proof = ProofIdentifier(
+            digest: Identifier<Never>.random(byteCount: 32).bytes,
+            expiresAt: now + .seconds(120)
+        )
+        let outcome = try await store.refresh(
             RefreshRequest(
-                token: tokens.refresh,
-                thumbprint: [UInt8](repeating: 1, count: 32),
-                proof: ProofIdentifier(
-                    digest: Identifier<Never>.random(byteCount: 32).bytes,
-                    expiresAt: now + .seconds(120)
-                ),
-                tokens: TokenPair(
-                    access: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes),
-                    accessExpiresAt: now + .seconds(300),
-                    refresh: tokens.refresh
-                ),
+                token: old.refresh,
+                thumbprint: thumbprint,
+                proof: thumbprint == nil ? nil : proof,
+                tokens: new,
                 audit: AuditEvent(.sessionRenewed, address: "192.0.2.1", trace: "0123456789abcdef"),
                 now: now
             )
         )
+        guard case .renewed = outcome else { fatalError("\(outcome)") }
+        return new
     }
 }

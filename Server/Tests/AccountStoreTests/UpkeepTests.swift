@@ -299,8 +299,8 @@ struct UpkeepTests {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 2))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 2))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 3))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (3, 3))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         // A schema from before transactions were listed.
@@ -308,9 +308,9 @@ struct UpkeepTests {
             try run(statement, on: file.path)
         }
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 2))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 3))
         await (try SQLiteStore.open(.init(path: file.path))).close()
-        try run("UPDATE schema_version SET version = 3", on: file.path)
+        try run("UPDATE schema_version SET version = 4", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -323,12 +323,12 @@ struct UpkeepTests {
         let database = try await cluster.makeDatabase(migrated: false)
         let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 2))
-        #expect(try PostgreSQLStore.migrate(configuration) == (2, 2))
+        #expect(try PostgreSQLStore.migrate(configuration) == (0, 3))
+        #expect(try PostgreSQLStore.migrate(configuration) == (3, 3))
         try cluster.psql("\(Self.withoutList); UPDATE schema_version SET version = 1", in: database.name)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 2))
-        try cluster.psql("UPDATE schema_version SET version = 3", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (1, 3))
+        try cluster.psql("UPDATE schema_version SET version = 4", in: database.name)
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
         await database.remove()
@@ -336,6 +336,33 @@ struct UpkeepTests {
     }
 
     private static let withoutList = "DROP INDEX transactions_of_account"
+
+    @Test("a ceremony that was open before SQLite's table of ceremonies changed can be consumed, once")
+    func migratedCeremony() async throws {
+        let file = try SQLiteDatabase()
+        let ceremony = Sample.ceremony()
+        try await file.use { _ = try await $0.openCeremony(ceremony, limits: [], now: start) }
+        for statement in [
+            "CREATE TABLE kept AS SELECT * FROM ceremonies",
+            "DROP TABLE ceremonies",
+            // As in version 2.
+            """
+            CREATE TABLE ceremonies (
+                id BLOB NOT NULL PRIMARY KEY, purpose TEXT NOT NULL, account BLOB, session BLOB,
+                options TEXT NOT NULL, expires_at INTEGER NOT NULL
+            ) STRICT
+            """,
+            "INSERT INTO ceremonies SELECT * FROM kept", "DROP TABLE kept",
+            "UPDATE schema_version SET version = 2",
+        ] { try run(statement, on: file.path) }
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 3))
+        try await file.use { store in
+            let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
+            #expect(consumed?.ceremony == ceremony)
+            #expect(try await store.consumeCeremony(ceremony.id, presenting: nil, now: start) == nil)
+        }
+        await file.remove()
+    }
 
     private func run(_ statement: String, on path: String) throws {
         let process = Process()

@@ -8,10 +8,11 @@ struct TokenTests {
     @Test("a token's text parses back; mistyped, truncated or of another kind it does not")
     func tokens() throws {
         for kind in OpaqueToken.Kind.allCases {
-            let token = OpaqueToken(kind)
+            let token = OpaqueToken(kind, at: 0x0102_0304_0506)
             #expect(OpaqueToken(token.text, kind) == token)
-            #expect(OpaqueToken(kind).text != token.text)
-            #expect(token.digest.count == 32)
+            #expect(OpaqueToken(token.text, kind)?.digest == token.digest)
+            #expect(OpaqueToken(kind, at: 0x0102_0304_0506).text != token.text)
+            #expect(token.digest == [1, 2, 3, 4, 5, 6] + SHA256.hash(data: Array(token.text.utf8)))
             for other in OpaqueToken.Kind.allCases where other != kind {
                 #expect(OpaqueToken(token.text, other) == nil)
                 #expect(OpaqueToken(other.rawValue + token.text.dropFirst(kind.rawValue.count), other) == nil)

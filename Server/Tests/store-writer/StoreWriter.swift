@@ -79,9 +79,9 @@ struct Writer {
             // Every third answer is rejected, and consumes its ceremony all the same.
             let isRefused = count % 3 == 0
             let tokens = TokenPair(
-                access: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes),
+                access: TokenDigest(Identifier<Never>.random(byteCount: 38).bytes),
                 accessExpiresAt: now + .seconds(300),
-                refresh: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes)
+                refresh: TokenDigest(Identifier<Never>.random(byteCount: 38).bytes)
             )
             let completion = login(UInt32(count), tokens)
             let login = try await store.completeLogin(

@@ -29,10 +29,14 @@ public typealias ActivationID = Identifier<Activation>
 /// A transaction's id.
 public typealias TransactionID = Identifier<Transaction>
 
-/// The look-up key of a token: the SHA-256 of its text, 32 bytes; a store never sees a token.
+/// The look-up key of a token: the time of its creation and the SHA-256 of its text; a store never sees a token.
 public struct TokenDigest: Hashable, Sendable {
-    /// 32 bytes.
+    private static let hashByteCount = 32
+
+    /// 38 bytes: milliseconds since 1970 in big-endian order, and the hash.
     public let bytes: [UInt8]
+    /// The hash alone, 32 bytes.
+    package var hash: [UInt8] { Array(bytes.suffix(Self.hashByteCount)) }
 
     /// Creates a digest from its bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }

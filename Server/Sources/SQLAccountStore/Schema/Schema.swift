@@ -6,10 +6,12 @@ package import AccountStore
 /// are found by scanning a table in key order.
 package enum Schema {
     /// The version that this program works with.
-    package static var version: Int { migrations.count }
+    package static var version: Int { migrations(.sqlite).count }
 
     /// The changes of each version, with placeholders for a dialect.
-    package static let migrations: [[String]] = [first, second]
+    private static func migrations(_ dialect: Dialect) -> [[String]] {
+        [first, second, dialect == .sqlite ? third : []]
+    }
 
     /// Translates the placeholders to a database's SQL.
     package enum Dialect: Sendable {
@@ -41,7 +43,7 @@ package enum Schema {
     /// The statements that migrate from a version to ``version``; empty for a newer one.
     package static func statements(from old: Int, _ dialect: Dialect) -> [String] {
         let before = dialect == .postgreSQL && old == 0 ? ["CREATE SEQUENCE audit_numbers"] : []
-        return before + migrations.dropFirst(old).flatMap { $0 }.map { dialect.translate($0) }
+        return before + migrations(dialect).dropFirst(old).flatMap { $0 }.map { dialect.translate($0) }
     }
 
     /// Checks the version found in a database; nil: it has no table of versions.
@@ -160,4 +162,18 @@ package enum Schema {
 
     /// For the page that lists the owner's pending transactions.
     private static let second = ["CREATE INDEX transactions_of_account ON transactions (account)"]
+
+    /// Ceremonies in the order of their ids: SQLite keeps one tree for them instead of two, both changed twice by a login.
+    private static let third = [
+        "CREATE TABLE ceremonies_by_row AS SELECT * FROM ceremonies",
+        "DROP TABLE ceremonies",
+        """
+        CREATE TABLE ceremonies (
+            id BYTES NOT NULL PRIMARY KEY, purpose TEXT NOT NULL, account BYTES, session BYTES,
+            options TEXT NOT NULL, expires_at NUMBER NOT NULL
+        ) BY KEY
+        """,
+        "INSERT INTO ceremonies SELECT * FROM ceremonies_by_row",
+        "DROP TABLE ceremonies_by_row",
+    ]
 }

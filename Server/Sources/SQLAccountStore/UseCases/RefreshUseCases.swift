@@ -22,9 +22,9 @@ extension SQLConnection {
         let rotates = session.thumbprint == nil
         if rotates {
             if stored.replacedAt == nil {
-                try execute(Statements.replace, .of(request.token), .of(request.now))
+                try execute(Statements.replace, key(of: request.token), .of(request.now))
             }
-            if let parent = stored.parent { try execute(Statements.successorUsed, .of(parent)) }
+            if let parent = stored.parent { try execute(Statements.successorUsed, key(of: parent)) }
             try insertRefresh(request.tokens.refresh, of: session, epoch: stored.epoch, after: request.token)
         }
         try insertAccess(request.tokens, of: session, epoch: stored.epoch)

@@ -58,7 +58,7 @@ extension SQLConnection {
     func insertAccess(_ tokens: TokenPair, of session: Session, epoch: Int64) throws {
         try execute(
             Statements.insertAccess,
-            .of(tokens.access),
+            key(of: tokens.access),
             .of(session.account),
             .of(session.id),
             .of(epoch),
@@ -74,12 +74,12 @@ extension SQLConnection {
     ) throws {
         try execute(
             Statements.insertRefresh,
-            .of(token),
+            key(of: token),
             .of(session.account),
             .of(session.id),
             .of(epoch),
             .of(session.expiresAt),
-            .of(parent?.bytes),
+            parent.map { key(of: $0) } ?? .null,
             .of(false)
         )
     }
@@ -90,7 +90,7 @@ extension SQLConnection {
 
     /// A refresh token that still belongs to a session, also a replaced or expired one.
     func refreshToken(_ token: TokenDigest) throws -> StoredRefreshToken? {
-        guard var row = try row(Statements.liveRefresh, .of(token)) else { return nil }
+        guard var row = try row(Statements.liveRefresh, key(of: token)) else { return nil }
         let account = try Account(&row)
         let (session, epoch) = try Session.read(&row)
         _ = try row.integer()
@@ -110,7 +110,7 @@ extension SQLConnection {
             case .access: Statements.liveAccess
             case .refresh: Statements.liveRefresh
             }
-        guard var row = try row(statement, .of(token)) else { return nil }
+        guard var row = try row(statement, key(of: token)) else { return nil }
         let account = try Account(&row)
         let (session, _) = try Session.read(&row)
         var end = try row.time()
@@ -132,7 +132,7 @@ extension SQLConnection {
             case .access: Statements.removeAccess
             case .refresh: Statements.refreshToken
             }
-        guard var row = try row(statement, .of(token)) else { return nil }
+        guard var row = try row(statement, key(of: token)) else { return nil }
         let account: AccountID = try row.id()
         let session: SessionID = try row.id()
         // Without its session a refresh token is invalid; a later purge removes it.

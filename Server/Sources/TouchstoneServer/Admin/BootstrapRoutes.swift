@@ -23,7 +23,7 @@ enum BootstrapRoutes {
         guard let token = OpaqueToken(text, .bootstrap) else {
             throw Problem.authenticationFailed("bootstrap_token")
         }
-        let admin = OpaqueToken(.administration)
+        let admin = OpaqueToken(.administration, at: call.now.milliseconds)
         let record = AdminToken(digest: TokenDigest(admin.digest), name: name, createdAt: call.now)
         do throws(StoreError) {
             try await service.store.redeemFirstAdmin(
@@ -49,7 +49,7 @@ enum BootstrapRoutes {
         let name = reader.label("name", bytes: 1...64)
         let expiresIn = reader.optionalInteger("expiresIn", in: 60...(10 * 366 * 86_400))
         try reader.finish()
-        let token = OpaqueToken(.administration)
+        let token = OpaqueToken(.administration, at: call.now.milliseconds)
         let record = AdminToken(
             digest: TokenDigest(token.digest),
             name: name,

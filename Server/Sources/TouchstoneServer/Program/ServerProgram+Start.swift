@@ -39,8 +39,8 @@ extension ServerProgram {
     /// - Returns: the token, valid for a day; nil when there is an administrator.
     /// - Throws: ``StartError``.
     public func offerFirstAdministrator() async throws -> String? {
-        let token = OpaqueToken(.bootstrap)
         let now = Timestamp.now
+        let token = OpaqueToken(.bootstrap, at: now.milliseconds)
         do throws(StoreError) {
             let offer = try await store.offerFirstAdmin(
                 TokenDigest(token.digest),

@@ -4,11 +4,15 @@ internal import WebAuthnModel
 
 /// Two new tokens: the texts for the client, the digests for the store.
 struct NewTokens: Sendable {
-    let access = OpaqueToken(.access)
-    let refresh = OpaqueToken(.refresh)
+    let access: OpaqueToken
+    let refresh: OpaqueToken
     let accessExpiresAt: Timestamp
 
-    init(lifetime: Int, now: Timestamp) { accessExpiresAt = now + .seconds(lifetime) }
+    init(lifetime: Int, now: Timestamp) {
+        access = OpaqueToken(.access, at: now.milliseconds)
+        refresh = OpaqueToken(.refresh, at: now.milliseconds)
+        accessExpiresAt = now + .seconds(lifetime)
+    }
 
     var pair: TokenPair {
         TokenPair(

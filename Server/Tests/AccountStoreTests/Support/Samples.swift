@@ -52,7 +52,7 @@ enum Sample {
         )
     }
 
-    static func digest() -> TokenDigest { TokenDigest(Identifier<Never>.random(byteCount: 32).bytes) }
+    static func digest() -> TokenDigest { TokenDigest(Identifier<Never>.random(byteCount: 38).bytes) }
 
     static func tokens(at now: Timestamp = start) -> TokenPair {
         TokenPair(access: digest(), accessExpiresAt: now + .seconds(300), refresh: digest())
