@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
         step(commit);
         step(begin);
         for (int i = 0; i < clients; i++) {
-            uint8_t owner[32], id[32], name[16], token[32], previous[32] = {0}, hash[32], thumbprint[32] = {1};
+            uint8_t owner[32], id[32], name[16], token[38], previous[32] = {0}, hash[32], thumbprint[32] = {1};
             long long sequence = 0;
             account_id((number + (uint64_t)i) % accounts, owner);
             credential_id((number + (uint64_t)i) % accounts, 0, id);
@@ -128,8 +128,10 @@ int main(int argc, char **argv) {
             step(session);
             for (int j = 0; j < 2; j++) {
                 sqlite3_stmt *insert = j ? refresh : access;
-                random_bytes(token, 32);
-                blob(insert, 1, token, 32);
+                // The time, and what would be a hash.
+                for (int k = 0; k < 6; k++) token[k] = (uint8_t)(time_now >> (40 - 8 * k));
+                random_bytes(token + 6, 32);
+                blob(insert, 1, token, 38);
                 blob(insert, 2, owner, 32);
                 blob(insert, 3, name, 16);
                 sqlite3_bind_int64(insert, 4, time_now + 300000);

@@ -26,6 +26,15 @@ struct TokenTests {
         #expect(OpaqueToken("", .access) == nil)
     }
 
+    @Test("a token without a time, as earlier versions issued them, is found by its hash alone")
+    func tokenWithoutTime() throws {
+        let text = "ts_at_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh-PkiXe"
+        let token = try #require(OpaqueToken(text, .access))
+        #expect(token.digest == Array(SHA256.hash(data: Array(text.utf8))))
+        #expect(OpaqueToken(text, .refresh) == nil)
+        #expect(OpaqueToken(String(text.dropLast(2)), .access) == nil)
+    }
+
     private let key = P256.Signing.PrivateKey()
 
     /// A proof with arbitrary parts, signed by the key.

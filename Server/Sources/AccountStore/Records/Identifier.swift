@@ -33,7 +33,7 @@ public typealias TransactionID = Identifier<Transaction>
 public struct TokenDigest: Hashable, Sendable {
     private static let hashByteCount = 32
 
-    /// 38 bytes: milliseconds since 1970 in big-endian order, and the hash.
+    /// 38 bytes: milliseconds since 1970 in big-endian order, and the hash; the hash alone for tokens of earlier versions.
     public let bytes: [UInt8]
     /// The hash alone, 32 bytes.
     package var hash: [UInt8] { Array(bytes.suffix(Self.hashByteCount)) }

@@ -6,7 +6,8 @@ internal import WebAuthnModel
 ///
 /// `ts_at_` + base64url of 6 bytes of time, 32 random bytes, and the first 4 bytes of their SHA-256 with the prefix. The
 /// time is in milliseconds since 1970, in big-endian order; nothing but the order of the stored rows depends on it. A
-/// server only stores ``digest``: 256 random bits cannot be guessed, so a plain hash is enough (ASVS 6.5.2).
+/// server only stores ``digest``: 256 random bits cannot be guessed, so a plain hash is enough (ASVS 6.5.2). Tokens of earlier
+/// versions have no time, and remain valid.
 public struct OpaqueToken: Sendable, Equatable {
     /// The purpose of a token.
     public enum Kind: String, Sendable, CaseIterable {
@@ -28,7 +29,7 @@ public struct OpaqueToken: Sendable, Equatable {
     public let kind: Kind
     /// The text for the client; a secret.
     public let text: String
-    /// When it was created, as in the text.
+    /// When it was created, as in the text; empty in tokens of earlier versions.
     private let time: [UInt8]
 
     /// Creates a random token.
@@ -47,20 +48,20 @@ public struct OpaqueToken: Sendable, Equatable {
     public init?(_ text: String, _ kind: Kind) {
         guard text.hasPrefix(kind.rawValue),
             let bytes = Base64URL.decode(String(text.dropFirst(kind.rawValue.count))),
-            bytes.count == Self.timeByteCount + Self.randomByteCount + Self.checksumByteCount
+            [0, Self.timeByteCount].contains(bytes.count - Self.randomByteCount - Self.checksumByteCount)
         else { return nil }
         let checksum = Self.checksum(kind, Array(bytes.dropLast(Self.checksumByteCount)))
         guard Array(bytes.suffix(Self.checksumByteCount)) == checksum else { return nil }
         self.kind = kind
         self.text = text
-        time = Array(bytes.prefix(Self.timeByteCount))
+        time = Array(bytes.dropLast(Self.randomByteCount + Self.checksumByteCount))
     }
 
     private static func checksum(_ kind: Kind, _ content: [UInt8]) -> [UInt8] {
         Array(SHA256.hash(data: Array(kind.rawValue.utf8) + content).prefix(checksumByteCount))
     }
 
-    /// The key under which a server stores and finds the token, 38 bytes: its time and the SHA-256 of its text.
+    /// The key under which a server stores and finds the token, 38 or 32 bytes: its time and the SHA-256 of its text.
     ///
     /// The hash is enough; with the time first, a table in the order of its keys has new tokens next to each other.
     public var digest: [UInt8] { time + SHA256.hash(data: Array(text.utf8)) }
