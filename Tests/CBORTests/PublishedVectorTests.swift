@@ -1,6 +1,7 @@
 import CBOR
 import Foundation
 import Testing
+import TouchstoneTesting
 
 @Suite("Published CBOR vectors")
 struct PublishedVectorTests {
@@ -36,10 +37,10 @@ struct PublishedVectorTests {
 
     @Test(
         "every example of RFC 8949, appendix A decodes to its value",
-        .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
+        .enabled(if: PublishedVectors.has(appendixA), "the published vectors are not there")
     )
     func appendixADecodes() throws {
-        let vectors = try VectorFiles.load(AppendixA.self, from: Self.appendixA)
+        let vectors = try PublishedVectors.load(AppendixA.self, from: Self.appendixA)
         #expect(vectors.cases.count > 70)
         for vector in vectors.cases {
             let value = try CBORValue(decoding: .init(hex: vector.hex), limits: .wellFormed)
@@ -57,10 +58,10 @@ struct PublishedVectorTests {
 
     @Test(
         "examples that appendix A marks as round trips encode to the same bytes",
-        .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
+        .enabled(if: PublishedVectors.has(appendixA), "the published vectors are not there")
     )
     func appendixARoundTrips() throws {
-        let vectors = try VectorFiles.load(AppendixA.self, from: Self.appendixA)
+        let vectors = try PublishedVectors.load(AppendixA.self, from: Self.appendixA)
         for vector in vectors.cases where vector.roundtrip {
             let octets = [UInt8](hex: vector.hex)
             let value = try CBORValue(decoding: octets, limits: .wellFormed)
@@ -73,10 +74,10 @@ struct PublishedVectorTests {
 
     @Test(
         "the strict form refuses the other examples of appendix A",
-        .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
+        .enabled(if: PublishedVectors.has(appendixA), "the published vectors are not there")
     )
     func strictFormRefusesOtherForms() throws {
-        let vectors = try VectorFiles.load(AppendixA.self, from: Self.appendixA)
+        let vectors = try PublishedVectors.load(AppendixA.self, from: Self.appendixA)
         for vector in vectors.cases where !vector.roundtrip {
             #expect(throws: CBORError.self, "\(vector.hex)") {
                 try CBORValue(decoding: .init(hex: vector.hex), limits: .init(allowsTags: true))
@@ -86,11 +87,11 @@ struct PublishedVectorTests {
 
     @Test(
         "everything in RFC 8949, appendix F is refused, decoded or skipped",
-        .enabled(if: VectorFiles.has(notWellFormed), "the published vectors are not there"),
+        .enabled(if: PublishedVectors.has(notWellFormed), "the published vectors are not there"),
         arguments: [CBORLimits(allowsTags: true, allowsAllSimpleValues: true), .wellFormed]
     )
     func notWellFormedIsRefused(limits: CBORLimits) throws {
-        let vectors = try VectorFiles.load(NotWellFormed.self, from: Self.notWellFormed)
+        let vectors = try PublishedVectors.load(NotWellFormed.self, from: Self.notWellFormed)
         for group in vectors.groups {
             for hex in group.hex {
                 let octets = [UInt8](hex: hex)
@@ -106,10 +107,10 @@ struct PublishedVectorTests {
 
     @Test(
         "what CTAP2 does not consider canonical is refused",
-        .enabled(if: VectorFiles.has(canonicalNegatives), "the published vectors are not there")
+        .enabled(if: PublishedVectors.has(canonicalNegatives), "the published vectors are not there")
     )
     func canonicalNegativesAreRefused() throws {
-        let vectors = try VectorFiles.load(CanonicalNegatives.self, from: Self.canonicalNegatives)
+        let vectors = try PublishedVectors.load(CanonicalNegatives.self, from: Self.canonicalNegatives)
         for vector in vectors.cases {
             let octets = [UInt8](hex: vector.hex)
             #expect(throws: CBORError.self, "\(vector.why)") {

@@ -3,6 +3,7 @@ import KeychainModel
 import Primitives
 import SecretMemory
 import Testing
+import TouchstoneTesting
 
 @testable import KeychainEngine
 
@@ -23,25 +24,8 @@ struct ScryptTests {
         let cases: [Case]
     }
 
-    /// The published vectors, read from beside the checkout; empty if they are missing.
-    static let cases: [Vectors.Case] = {
-        let named = ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"]
-        var candidates = [named].compactMap { $0 }
-        var folder = URL(fileURLWithPath: #filePath)
-        while folder.path != "/" {
-            folder.deleteLastPathComponent()
-            candidates.append(folder.appendingPathComponent("shared/vectors").path)
-        }
-        for candidate in candidates {
-            let file = URL(fileURLWithPath: candidate).appendingPathComponent("scrypt.json")
-            if let data = try? Data(contentsOf: file),
-                let vectors = try? JSONDecoder().decode(Vectors.self, from: data)
-            {
-                return vectors.cases
-            }
-        }
-        return []
-    }()
+    /// Empty where the published vectors are missing.
+    static let cases = (try? PublishedVectors.load(Vectors.self, from: "scrypt.json").cases) ?? []
 
     @Test(
         "scrypt matches each vector",

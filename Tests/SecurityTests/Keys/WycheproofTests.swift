@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Security
 import Testing
+import TouchstoneTesting
 
 @Suite("Software keys against Wycheproof's vectors")
 struct WycheproofTests {
@@ -28,23 +29,13 @@ struct WycheproofTests {
         let testGroups: [Group]
     }
 
-    /// The published vectors, read from beside the checkout.
-    private static func file(_ name: String) -> File? {
-        var candidates = [ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"]].compactMap(\.self)
-        var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        while folder.path != "/" {
-            folder = folder.deletingLastPathComponent()
-            candidates.append(folder.appending(path: "shared/vectors").path)
-        }
-        for candidate in candidates {
-            let path = "\(candidate)/wycheproof/\(name)_test.json"
-            guard let data = FileManager.default.contents(atPath: path) else { continue }
-            return try? JSONDecoder().decode(File.self, from: data)
-        }
-        return nil
+    private static func path(_ name: String) -> String { "wycheproof/\(name)_test.json" }
+
+    private static func file(_ name: String) throws -> File {
+        try PublishedVectors.load(File.self, from: path(name))
     }
 
-    private static let isThere = file("ecdsa_secp256r1_sha256") != nil
+    private static let isThere = PublishedVectors.has(path("ecdsa_secp256r1_sha256"))
 
     @Test(
         "ECDSA verification agrees with the vectors",
@@ -56,7 +47,7 @@ struct WycheproofTests {
         ]
     )
     func ecdsa(name: String, algorithm: SecKeyAlgorithm) throws {
-        let file = try #require(Self.file(name))
+        let file = try Self.file(name)
         var count = 0
         for group in file.testGroups {
             let octets = try #require(group.publicKey?.uncompressed.flatMap(Data.init(hexadecimal:)))
@@ -74,7 +65,7 @@ struct WycheproofTests {
         .enabled(if: isThere, "the published vectors are not there")
     )
     func rsa() throws {
-        let file = try #require(Self.file("rsa_signature_2048_sha256"))
+        let file = try Self.file("rsa_signature_2048_sha256")
         for group in file.testGroups {
             let octets = try #require(group.publicKeyAsn.flatMap(Data.init(hexadecimal:)))
             let key = try KeyMaker.read(octets, kSecAttrKeyTypeRSA, kSecAttrKeyClassPublic)
@@ -99,7 +90,7 @@ struct WycheproofTests {
         .enabled(if: isThere, "the published vectors are not there")
     )
     func ecdh() throws {
-        let file = try #require(Self.file("ecdh_secp256r1_ecpoint"))
+        let file = try Self.file("ecdh_secp256r1_ecpoint")
         var valid = 0
         for test in file.testGroups.flatMap(\.tests) where !test.flags.contains("CompressedPoint") {
             let scalar = try #require(test.private.flatMap(Data.init(hexadecimal:)))

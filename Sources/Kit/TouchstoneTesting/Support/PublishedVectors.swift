@@ -1,9 +1,9 @@
 import Foundation
 
-/// Published vectors, in a directory beside the checkout; read in place.
-enum VectorFiles {
+/// Published test vectors, in a directory beside the checkout; read in place, and not part of the repository.
+package enum PublishedVectors {
     /// `TOUCHSTONE_VECTORS`, or the nearest `shared/vectors` above this file; nil if there is neither.
-    static let folder: URL? = {
+    private static let folder: URL? = {
         if let path = ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"] {
             return URL(filePath: path, directoryHint: .isDirectory)
         }
@@ -17,22 +17,14 @@ enum VectorFiles {
     }()
 
     /// Whether this file is readable.
-    static func has(_ name: String) -> Bool {
+    package static func has(_ name: String) -> Bool {
         guard let folder else { return false }
         return FileManager.default.isReadableFile(atPath: folder.appending(path: name).path)
     }
 
-    /// Decodes a file of vectors.
-    static func load<Vectors: Decodable>(_: Vectors.Type, from name: String) throws -> Vectors {
+    /// Decodes a JSON file of vectors.
+    package static func load<Vectors: Decodable>(_: Vectors.Type, from name: String) throws -> Vectors {
         guard let folder else { throw CocoaError(.fileNoSuchFile) }
         return try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: folder.appending(path: name)))
-    }
-}
-
-extension [UInt8] {
-    /// The bytes of a hexadecimal string.
-    init(hex: String) {
-        let digits = hex.compactMap(\.hexDigitValue).map(UInt8.init)
-        self = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }
