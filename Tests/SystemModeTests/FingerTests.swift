@@ -103,7 +103,7 @@ struct FingerTests {
         #expect(try await !sensor.isArmed(within: .seconds(2)))
         #expect(!hidden.terminal.text.contains("released by"))
         // Control: after a passcode entry the same terminal accepts a touch, also the next time.
-        try await Deadline.wait(for: "a field") { hidden.terminal.isEchoing ? nil : true }
+        try await hidden.waitForField()
         hidden.terminal.press(.text(PrivateKeychain.passcode), .enter)
         try await hidden.terminal.wait(for: "[Esc] Cancel")
         try await sensor.touch(finger)

@@ -82,7 +82,7 @@ struct TerminalAgentTests {
             as: .alice
         )
         try await alice.terminal.wait(for: "Passcode:")
-        try await Deadline.wait(for: "a field") { alice.terminal.isEchoing ? nil : true }
+        try await alice.waitForField()
         let text = try String(contentsOfFile: file, encoding: .utf8)
         return (session, try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))))
     }
@@ -100,6 +100,7 @@ struct TerminalAgentTests {
             // If the agent was killed before it reported its prompt, another agent is started.
             let found = try await alice.terminal.wait(forAnyOf: ends + (isCommand ? [] : ["Passcode:"]))
             if found == 1 {
+                try await alice.waitForField()
                 alice.terminal.press(.interrupt)
                 try await alice.terminal.wait(for: "ended with")
             }

@@ -76,9 +76,14 @@ struct TerminalPerson {
     /// Types into a prompt.
     func type(_ text: String, after label: String) async throws {
         try await terminal.wait(for: label)
-        // Input before the program reads keys is discarded.
-        try await Deadline.wait(for: "a field") { terminal.isEchoing ? nil : true }
+        try await waitForField()
         terminal.press(.text(text), .enter)
+    }
+
+    /// Waits until the agent reads keys: before, input is discarded, and the interrupt key is a signal to the shell as
+    /// well.
+    func waitForField() async throws {
+        try await Deadline.wait(for: "a field") { terminal.isEchoing ? nil : true }
     }
 
     /// Sets up a keychain.
