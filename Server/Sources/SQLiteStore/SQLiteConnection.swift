@@ -41,8 +41,8 @@ final class SQLiteConnection: SQLConnection {
         try? queue.close()
     }
 
-    /// With the time first, new tokens are neighbours, and a commit writes one page for many: a fifth more refreshes and a
-    /// tenth more logins (`Benchmarks/README.md`).
+    /// With the time first, new tokens are neighbours, and a commit writes one page for many: a quarter more refreshes and a
+    /// tenth more logins of the store alone (`Benchmarks/README.md`).
     func key(of token: TokenDigest) -> SQLValue { .bytes(token.bytes) }
 
     /// Whether no transaction is open: some failures end it implicitly.
