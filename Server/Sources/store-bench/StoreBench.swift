@@ -115,6 +115,11 @@ struct People {
     }
 }
 
+/// The store refused a refresh, so that the measured rate would mean nothing.
+struct NotRenewed: Error {
+    let outcome: RefreshOutcome
+}
+
 /// One kind of work, done by many clients concurrently.
 struct Work {
     enum Kind: String, CaseIterable { case login, refresh, rotation }
@@ -243,7 +248,7 @@ struct Work {
                 now: now
             )
         )
-        guard case .renewed = outcome else { fatalError("\(outcome)") }
+        guard case .renewed = outcome else { throw NotRenewed(outcome: outcome) }
         return new
     }
 }
