@@ -45,7 +45,7 @@ struct FaultTests {
         let sealer = TPMKeySealer(tpm)
         let old = try await sealer.seal(authorization: .fixed(1))
         recorder.forget()
-        await sealer.destroy(try await sealer.seal(authorization: .fixed(2)).blob)
+        try await sealer.destroy(try await sealer.seal(authorization: .fixed(2)).blob)
         let count = recorder.commands.count
         for point in 0..<count {
             for treatment in [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter] {
@@ -57,7 +57,7 @@ struct FaultTests {
                 try await chip.powerOn()
                 if let new {
                     try await sealer.open(new, 2)
-                    await sealer.destroy(new)
+                    try await sealer.destroy(new)
                 }
                 // At most the index being created is left and takes up space.
                 #expect(try await tpm.indices().count <= before + 1)
@@ -82,7 +82,7 @@ struct FaultTests {
             let sealed = try await sealer.seal(authorization: .fixed(1))
             try await sealer.open(sealed.blob, 1)
             #expect(try await tpm.indices().count == 2)
-            await sealer.destroy(sealed.blob)
+            try await sealer.destroy(sealed.blob)
         }
         // NV_Increment, NV_Read: incremented by exactly one.
         for (step, code) in ([0x134, 0x14E] as [UInt32]).enumerated() {
@@ -118,7 +118,7 @@ struct FaultTests {
             try await loseOne()
             let other = try await sealer.seal(authorization: .fixed(2))
             try await sealer.open(other.blob, 2)
-            await sealer.destroy(other.blob)
+            try await sealer.destroy(other.blob)
             try await loseOne()
             _ = try await hardware.openEpoch(epoch.blob)
             try await loseOne()
@@ -132,6 +132,56 @@ struct FaultTests {
         try await sealer.open(sealed.blob, 1)
         #expect(try await tpm.loadedHandles().count == 3)
         #expect(try await tpm.status().lockoutCounter == 0)
+    }
+
+    /// Operations whose sessions can get out of step with the chip's.
+    enum Operation: CaseIterable {
+        case unseal, count, seal, nextEpoch, openEpoch, advance, sign
+    }
+
+    // Catches a refused session that is taken for a wrong passcode, or for an authorisation of the owner.
+    @Test(
+        "a session whose nonces differ from the chip's is replaced, at each command of each operation",
+        arguments: Operation.allCases
+    )
+    func outOfStep(_ operation: Operation) async throws {
+        let chip = try await SoftwareTPM.start()
+        try await chip.setGuessLimit(1000)
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        let (sealer, hardware, keys) = (TPMKeySealer(tpm), TPMHardwareGuard(tpm), TPMPrivateKeys(tpm))
+        let sealed = try await sealer.seal(authorization: .fixed(1)).blob
+        var epoch = try await hardware.makeEpoch().blob
+        let (counter, _) = try await hardware.makeGeneration()
+        let key = try await keys.makeKey(authorization: .fixed(1)).blob
+        func run() async throws {
+            switch operation {
+            case .unseal: try await sealer.open(sealed, 1)
+            case .count: #expect(try await sealer.countedFailures(of: sealed) == 0)
+            case .seal: try await sealer.destroy(try await sealer.seal(authorization: .fixed(2)).blob)
+            case .nextEpoch: epoch = try await hardware.nextEpoch(after: epoch).blob
+            case .openEpoch: _ = try await hardware.openEpoch(epoch)
+            case .advance: _ = try await hardware.advanceGeneration(counter)
+            case .sign:
+                let digest = [UInt8](repeating: 1, count: 32)
+                _ = try await keys.sign(digest: digest, with: key, authorization: .fixed(1))
+            }
+        }
+        try await run()
+        recorder.forget()
+        try await run()
+        let count = recorder.commands.count
+        for point in 0..<count {
+            // TPM_RC_FAILURE in place of the response, as from a resource manager that failed after the command.
+            recorder.treat(commandAt: point, as: .answerInstead(0x101))
+            try? await run()
+            recorder.treat { _ in .pass }
+            // As soon as it is used again, and before a guess is told to be wrong.
+            if operation == .nextEpoch { epoch = try await hardware.makeEpoch().blob }
+            try await run()
+            try await sealer.open(sealed, 1)
+            #expect(try await sealer.countedFailures(of: sealed) == 0)
+        }
     }
 
     @Test("a TPM that asks to retry is retried, with a clear error if it goes on too long")

@@ -28,7 +28,7 @@ struct EpochTests {
         let hardware = TPMHardwareGuard(tpm)
         let first = try await hardware.makeEpoch()
         _ = try await hardware.nextEpoch(after: first.blob)
-        await hardware.destroyEpoch(first.blob)
+        try await hardware.destroyEpoch(first.blob)
         #expect(try await tpm.indices().isEmpty)
         #expect(await failure { _ = try await hardware.openEpoch(first.blob) }.cause == .invalidated)
         #expect(await failure { _ = try await hardware.nextEpoch(after: first.blob) }.cause == .invalidated)
@@ -61,7 +61,7 @@ struct GenerationTests {
             try await chip.powerCut()
             #expect(try await hardware.generation(counter) == value + UInt64(step))
         }
-        await hardware.destroyGeneration(counter)
+        try await hardware.destroyGeneration(counter)
         let (_, later) = try await hardware.makeGeneration()
         #expect(later > value + 3)
     }
@@ -95,7 +95,7 @@ struct GenerationTests {
         let other = try await SoftwareTPM.start()
         let elsewhere = TPMHardwareGuard(TPM(other))
         #expect(await failure { _ = try await elsewhere.generation(counter) }.cause == .otherHardware)
-        await hardware.destroyGeneration(counter)
+        try await hardware.destroyGeneration(counter)
         let error = await failure { _ = try await hardware.advanceGeneration(counter) }
         #expect(error == KeychainError(.decode))
         #expect(error.cause == .otherHardware)

@@ -7,8 +7,11 @@ import TouchstoneTesting
 
 @Suite("Indices left in the TPM by an interrupted set-up")
 struct LeftoverTests {
-    @Test("the next set-up removes leftovers, and nothing that is in use or another keychain's")
-    func removed() async throws {
+    @Test(
+        "leftovers are removed, with and without the notes, and nothing that is in use or another keychain's",
+        arguments: [true, false]
+    )
+    func removed(areNoted: Bool) async throws {
         let chip = try await SoftwareTPM.start()
         // Each power cut after a use counts as a guess.
         try await chip.setGuessLimit(1000)
@@ -17,8 +20,8 @@ struct LeftoverTests {
         let tpm = TPM(configuration: recorder.tcti, notes: notes)
         let (sealer, hardware) = (TPMKeySealer(tpm), TPMHardwareGuard(tpm))
         let neighbour = TPM(configuration: recorder.tcti, notes: Notes())
-        let other = try await TPMKeySealer(neighbour).seal(authorization: .fixed(3))
-        let otherCounter = try await TPMHardwareGuard(neighbour).makeGeneration().counter
+        let other = try await TPMKeySealer(neighbour).seal(authorization: .fixed(3), for: .theirs)
+        let otherCounter = try await TPMHardwareGuard(neighbour).makeGeneration(for: .theirs).counter
         // A simulator accepts one client at a time.
         await neighbour.close()
         let old = try await sealer.seal(authorization: .fixed(1))
@@ -33,8 +36,8 @@ struct LeftoverTests {
         recorder.forget()
         let made = try await make()
         let count = recorder.commands.count
-        await sealer.destroy(made[0])
-        await hardware.destroyEpoch(made[1])
+        try await sealer.destroy(made[0])
+        try await hardware.destroyEpoch(made[1])
         var leftovers = 0
         for point in 0..<count {
             for treatment in [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter] {
@@ -45,8 +48,9 @@ struct LeftoverTests {
                 chip.powerOff()
                 try await chip.powerOn()
                 leftovers += try await chip.indices().count - mine.count
-                await sealer.removeLeftovers(keeping: old.blob)
-                await hardware.removeLeftovers(keeping: [counter])
+                if !areNoted { try notes.write([]) }
+                try await sealer.removeLeftovers(keeping: old.blob, of: .ours)
+                try await hardware.removeLeftovers(keeping: [counter], of: .ours)
                 #expect(try await chip.indices() == mine)
             }
         }
@@ -66,16 +70,58 @@ struct LeftoverTests {
         let sealer = TPMKeySealer(TPM(configuration: chip.tcti, notes: notes))
         _ = try await sealer.seal(authorization: .fixed(1))
         chip.powerOff()
-        await sealer.removeLeftovers(keeping: nil)
-        await TPMKeySealer(TPM(configuration: elsewhere.tcti, notes: notes)).removeLeftovers(keeping: nil)
+        await #expect(throws: KeychainError.self) {
+            try await sealer.removeLeftovers(keeping: nil, of: .ours)
+        }
+        try await TPMKeySealer(TPM(configuration: elsewhere.tcti, notes: notes))
+            .removeLeftovers(keeping: nil, of: .ours)
         try await chip.powerOn()
         #expect(try await chip.indices().count == 1)
-        await sealer.removeLeftovers(keeping: nil)
+        try await sealer.removeLeftovers(keeping: nil, of: .ours)
         #expect(try await chip.indices().isEmpty)
         // Afterwards they are no longer recorded.
         let empty = try notes.read()
-        await sealer.destroy(try await sealer.seal(authorization: .fixed(1)).blob)
+        try await sealer.destroy(try await sealer.seal(authorization: .fixed(1)).blob)
         #expect(try notes.read() == empty)
+    }
+
+    @Test("the chip tells whose its indices are, whatever was noted and whoever asks")
+    func labels() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let (sealer, hardware) = (TPMKeySealer(tpm), TPMHardwareGuard(tpm))
+        let made = try await sealer.seal(authorization: .fixed(1)).blob
+        #expect(try await hardware.holdsIndex(of: .ours))
+        #expect(try await !hardware.holdsIndex(of: .theirs))
+        try await sealer.removeLeftovers(keeping: nil, of: .theirs)
+        try await sealer.open(made, 1)
+        try await sealer.destroy(made)
+        #expect(try await !hardware.holdsIndex(of: .ours))
+        let counter = try await hardware.makeGeneration().counter
+        #expect(try await hardware.holdsIndex(of: .ours))
+        let epoch = try await hardware.makeEpoch().blob
+        try await hardware.removeLeftovers(keeping: [counter], of: .ours)
+        #expect(await failure { _ = try await hardware.openEpoch(epoch) }.cause == .invalidated)
+        try await hardware.removeLeftovers(keeping: [], of: .ours)
+        #expect(try await !hardware.holdsIndex(of: .ours))
+        #expect(try await chip.indices().isEmpty)
+    }
+
+    private static func keychain(_ number: Int) -> [UInt8] { [UInt8(number & 0xFF), UInt8(number >> 8)] }
+
+    @Test("a chip with many indices is searched completely, and each keychain removes its own")
+    func manyIndices() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        // The chip's response has room for 254.
+        let count = CaseSize.of(20, full: 260)
+        for number in 0..<count {
+            _ = try await TPMKeySealer(tpm).seal(authorization: .fixed(1), for: Self.keychain(number))
+        }
+        for number in 0..<count {
+            try await TPMKeySealer(tpm).removeLeftovers(keeping: nil, of: Self.keychain(number))
+        }
+        #expect(try await chip.indices().isEmpty)
     }
 
     @Test("if it cannot be recorded, no index is created")

@@ -55,7 +55,7 @@ struct DriverChip: ChipUser {
         switch operation {
         case .seal:
             let sealer = TPMKeySealer(tpm)
-            let secret = try await sealer.seal(authorization: Self.authorization())
+            let secret = try await sealer.seal(authorization: Self.authorization(), for: [])
             _ = try await sealer.unseal(secret.blob, authorization: Self.authorization())
             sealed = secret.blob
         case .sign:
@@ -67,7 +67,7 @@ struct DriverChip: ChipUser {
         }
         let time = Stopwatch.now() - begin
         let commands = await tpm.commandCount - before
-        if let sealed { await TPMKeySealer(tpm).destroy(sealed) }
+        if let sealed { try await TPMKeySealer(tpm).destroy(sealed) }
         return (time, commands)
     }
 }

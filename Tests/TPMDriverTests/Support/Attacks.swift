@@ -6,18 +6,19 @@ import Testing
 extension TPM {
     /// An attack by the TPM's owner: recreates the index with another PIN.
     func forgeIndex(of blob: [UInt8], pin: borrowing SecretBytes) throws {
-        let index = NVIndex.pin(try #require(try TPMBlob(blob, .keybag).index))
+        let blob = try TPMBlob(blob, .keybag)
+        let index = try #require(blob.definition)
         let value = AuthorizationValue.derive("pin", from: pin)
         try withConnection { connection throws(TPMError) in
             try connection.undefine(index, named: [index.name])
             try connection.define(index, authorization: value)
-            try connection.limitAttempts(of: index)
+            try connection.limitAttempts(of: index, blob.label)
         }
     }
 
     /// Recreates an epoch's counter at its old index, incremented once.
     func remakeCounter(of blob: [UInt8]) throws {
-        let index = NVIndex.counter(try #require(try TPMBlob(blob, .epoch).index))
+        let index = try #require(try TPMBlob(blob, .epoch).definition)
         try withConnection { connection throws(TPMError) in
             try? connection.undefine(index, named: [index.name])
             try connection.define(index, authorization: SecretBytes(copying: []))
@@ -28,17 +29,18 @@ extension TPM {
 
     /// Tries to rewrite count and limit.
     func rewriteIndex(of blob: [UInt8]) throws {
-        let index = NVIndex.pin(try #require(try TPMBlob(blob, .keybag).index))
+        let blob = try TPMBlob(blob, .keybag)
+        let index = try #require(blob.definition)
         try withConnection { connection throws(TPMError) in
             _ = try connection.handle(of: index)
-            try connection.limitAttempts(of: index)
+            try connection.limitAttempts(of: index, blob.label)
         }
     }
 
     /// Opens an epoch's secret with a session that does not encrypt the response.
     func openUnencrypted(_ octets: [UInt8]) throws -> [UInt8] {
         let blob = try TPMBlob(octets, .epoch)
-        let index = NVIndex.counter(try #require(blob.index))
+        let index = try #require(blob.definition)
         let (object, value) = (try #require(blob.object), try #require(blob.value))
         return try withConnection { connection throws(TPMError) in
             let counter = try connection.handle(of: index)

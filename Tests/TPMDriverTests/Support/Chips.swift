@@ -14,6 +14,28 @@ extension SecretBytes {
     var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
 }
 
+extension [UInt8] {
+    /// The identifier of the keychain under test, and of a neighbour's.
+    static let ours = [UInt8](repeating: 1, count: 16)
+    static let theirs = [UInt8](repeating: 2, count: 16)
+}
+
+extension KeySealer {
+    /// Seals for the keychain under test.
+    func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+        try await seal(authorization: authorization, for: .ours)
+    }
+}
+
+extension HardwareGuard {
+    /// Creates counters of the keychain under test.
+    func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret { try await makeEpoch(for: .ours) }
+
+    func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
+        try await makeGeneration(for: .ours)
+    }
+}
+
 extension TPM {
     /// Connects to a simulator's socket.
     init(_ chip: SoftwareTPM) { self.init(configuration: chip.tcti) }

@@ -53,9 +53,12 @@ public struct DeviceSealer: KeySealer {
     }
 
     /// Seals a new secret with the best available sealer.
-    public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+    public func seal(
+        authorization: borrowing SecretBytes,
+        for keychain: [UInt8]
+    ) async throws(KeychainError) -> SealedDeviceSecret {
         let kind = hardware == nil ? Kind.file : .hardware
-        let sealed = try await (hardware ?? file).seal(authorization: authorization)
+        let sealed = try await (hardware ?? file).seal(authorization: authorization, for: keychain)
         return SealedDeviceSecret(blob: [kind.rawValue] + sealed.blob, secret: sealed.secret.copy())
     }
 
@@ -74,16 +77,27 @@ public struct DeviceSealer: KeySealer {
         return try await sealer.countedFailures(of: inner)
     }
 
-    /// Destroys what the hardware holds besides the given blob.
-    public func removeLeftovers(keeping blob: [UInt8]?) async {
-        let isHardware = blob?.first == Kind.hardware.rawValue
-        await hardware?.removeLeftovers(keeping: isHardware ? blob.map { Array($0.dropFirst()) } : nil)
+    /// Seals with the file alone; nil if this sealer does so anyway.
+    public var withoutHardware: (any KeySealer)? {
+        hardware == nil ? nil : DeviceSealer(file: file, hardware: nil, obstacle: obstacle)
+    }
+
+    /// Whether a blob is sealed with hardware.
+    public func isInHardware(_ blob: [UInt8]) -> Bool { blob.first == Kind.hardware.rawValue }
+
+    /// Destroys what the hardware holds for a keychain besides the given blob.
+    public func removeLeftovers(keeping blob: [UInt8]?, of keychain: [UInt8]) async throws(KeychainError) {
+        let isHardware = blob.map(isInHardware) ?? false
+        try await hardware?.removeLeftovers(
+            keeping: isHardware ? blob.map { Array($0.dropFirst()) } : nil,
+            of: keychain
+        )
     }
 
     /// Destroys the secret that a blob of either kind stands for.
-    public func destroy(_ blob: [UInt8]) async {
-        guard let (sealer, inner) = try? sealer(of: blob) else { return }
-        await sealer.destroy(inner)
+    public func destroy(_ blob: [UInt8]) async throws(KeychainError) {
+        let (sealer, inner) = try sealer(of: blob)
+        try await sealer.destroy(inner)
     }
 
     private func sealer(of blob: [UInt8]) throws(KeychainError) -> (any KeySealer, [UInt8]) {

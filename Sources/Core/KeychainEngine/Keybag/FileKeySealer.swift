@@ -43,7 +43,10 @@ public struct FileKeySealer: KeySealer {
     public func isBest(_ blob: [UInt8]) async -> Bool { true }
 
     /// Creates a new secret and seals it.
-    public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+    public func seal(
+        authorization: borrowing SecretBytes,
+        for keychain: [UInt8]
+    ) async throws(KeychainError) -> SealedDeviceSecret {
         try deviceKey.make()
         let secret = Key.random()
         let blob = AEAD.seal(
@@ -68,10 +71,13 @@ public struct FileKeySealer: KeySealer {
     }
 
     /// Does nothing: no state exists outside the blob.
-    public func removeLeftovers(keeping blob: [UInt8]?) async {}
+    public func removeLeftovers(keeping blob: [UInt8]?, of keychain: [UInt8]) async throws(KeychainError) {}
+
+    /// False: no state exists outside the blob.
+    public func isInHardware(_ blob: [UInt8]) -> Bool { false }
 
     /// Does nothing: no state exists outside the blob.
-    public func destroy(_ blob: [UInt8]) async {}
+    public func destroy(_ blob: [UInt8]) async throws(KeychainError) {}
 
     private static let context = Array("touchstone 1 device secret".utf8)
 

@@ -56,8 +56,8 @@ extension Keybag {
         cost: PasscodeDerivation.Cost
     ) async throws(KeychainError) -> PasscodeBinding {
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
-        await removeLeftovers(keeping: former)
-        let sealed = try await sealer.seal(authorization: authorization.copy())
+        await removeLeftovers(keeping: former, of: storeID)
+        let sealed = try await sealer.seal(authorization: authorization.copy(), for: storeID)
         let blob = sealed.blob
         let device = Key(sealed.secret.copy())
         let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: storeID)

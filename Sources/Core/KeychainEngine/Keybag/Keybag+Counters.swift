@@ -12,35 +12,36 @@ extension Keybag {
     }
 
     /// Creates the counters of a new keybag; nil without hardware.
-    func makeCounters() async throws(KeychainError) -> NewCounters? {
+    func makeCounters(for storeID: [UInt8]) async throws(KeychainError) -> NewCounters? {
         guard let counters else { return nil }
-        let epoch = try await counters.makeEpoch()
+        let epoch = try await counters.makeEpoch(for: storeID)
         let name = epoch.blob
         let secret = Key(epoch.secret.copy())
         do throws(KeychainError) {
-            let (generation, value) = try await counters.makeGeneration()
+            let (generation, value) = try await counters.makeGeneration(for: storeID)
             return NewCounters(
                 names: KeybagRecord.HardwareCounters(epoch: name, generation: generation),
                 epochSecret: secret,
                 generation: value
             )
         } catch {
-            await counters.destroyEpoch(name)
+            try? await counters.destroyEpoch(name)
             throw error
         }
     }
 
     /// Destroys hardware objects that an interrupted operation left behind and that no keybag refers to.
-    func removeLeftovers(keeping record: KeybagRecord?) async {
-        await sealer.removeLeftovers(keeping: record?.blob)
-        await counters?.removeLeftovers(keeping: record?.hardware.map { [$0.epoch, $0.generation] } ?? [])
+    func removeLeftovers(keeping record: KeybagRecord?, of storeID: [UInt8]) async {
+        try? await sealer.removeLeftovers(keeping: record?.blob, of: storeID)
+        let names = record?.hardware.map { [$0.epoch, $0.generation] } ?? []
+        try? await counters?.removeLeftovers(keeping: names, of: storeID)
     }
 
     /// Destroys counters that no keybag refers to any more.
     func destroy(_ names: KeybagRecord.HardwareCounters?) async {
         guard let counters, let names else { return }
-        await counters.destroyEpoch(names.epoch)
-        await counters.destroyGeneration(names.generation)
+        try? await counters.destroyEpoch(names.epoch)
+        try? await counters.destroyGeneration(names.generation)
     }
 
     /// Advances the epoch and stores its name in the record, with a new counter if the former one is gone; nil without
@@ -52,7 +53,7 @@ extension Keybag {
         } catch {
             guard error.cause == .invalidated || error.cause == .otherHardware else { throw error }
         }
-        return Self.take(try await counters.makeEpoch(), in: &record)
+        return Self.take(try await counters.makeEpoch(for: record.storeID), in: &record)
     }
 
     private static func take(_ epoch: consuming SealedDeviceSecret, in record: inout KeybagRecord) -> Key {
@@ -118,17 +119,17 @@ extension Keybag {
         do throws(KeychainError) {
             made = try await moveCounters(of: &record, keybagKey)
         } catch {
-            await sealer.destroy(record.blob)
+            try? await sealer.destroy(record.blob)
             throw error
         }
         do throws(KeychainError) {
             try writeKeybag(record)
         } catch {
-            await sealer.destroy(record.blob)
+            try? await sealer.destroy(record.blob)
             await destroy(made)
             throw error
         }
-        await sealer.destroy(former.blob)
+        try? await sealer.destroy(former.blob)
         if record.hardware != former.hardware { await destroy(former.hardware) }
     }
 
@@ -155,7 +156,7 @@ extension Keybag {
         let currentSet = former.flatMap {
             try? KeybagKeys.unwrapAll(of: record, with: $0)[.biometryCurrentSet]
         }
-        var made = try await makeCounters()
+        var made = try await makeCounters(for: record.storeID)
         made?.names.isAdopted = false
         record.hardware = made?.names
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: made?.epochSecret)

@@ -40,7 +40,7 @@ extension Keybag {
         )
         var counters: NewCounters?
         do throws(KeychainError) {
-            counters = try await makeCounters()
+            counters = try await makeCounters(for: storeID)
             let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
             var record = Self.newRecord(storeID, binding, pair, wrapping, code, counters?.names)
             var ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
@@ -57,7 +57,7 @@ extension Keybag {
             seenCompletions = enrolled?.completions ?? 0
             try save(record, ring, keybagKey, generation: counters?.generation, fill)
         } catch {
-            await sealer.destroy(binding.blob)
+            try? await sealer.destroy(binding.blob)
             await destroy(counters?.names)
             throw error
         }

@@ -25,6 +25,12 @@ extension KeychainError {
             self.init(.notAvailable, cause: .silentHardware, remedy: .check)
             return
         }
+        if code.isMissingAnswer || code.tpmError == ResponseCode.failure {
+            // The chip, or its connection, has failed: for the user the same; the log has the code.
+            let cause = DriverCause(.silentHardware, detail: code.description)
+            self.init(.notAvailable, cause: cause, remedy: .check)
+            return
+        }
         let cause = DriverCause(domain: "tpm", code: code.description)
         switch code.tpmError {
         case ResponseCode.authFail, ResponseCode.badAuth: self.init(.authFailed, cause: cause)

@@ -20,6 +20,12 @@ public struct ResponseCode: RawRepresentable, Hashable, Sendable, CustomStringCo
         return code & 0x80 != 0 ? code & 0xBF : code
     }
 
+    /// Whether there was no response, or one that the chip would not send.
+    var isMissingAnswer: Bool {
+        tpmError == nil
+            && (layer == Self.transportLayer || Self.lostAnswers.contains(rawValue & 0xFFFF))
+    }
+
     /// For example `0x98e tpm:session(1):the authorization HMAC check failed and DA counter incremented`.
     public var description: String {
         let text = unsafe String(cString: Tss2_RC_Decode(rawValue))
@@ -54,6 +60,8 @@ extension ResponseCode {
     /// `TPM_RC_REFERENCE_H0` to `S6`: a handle or session that is no longer loaded.
     static let staleReferences: ClosedRange<UInt32> = 0x910...0x91E
 
+    /// `TPM_RC_FAILURE`: a self-test failed, and the chip refuses everything until a restart.
+    static let failure: UInt32 = 0x101
     /// Our own code in the transport's layer: the chip did not respond within ``AnswerTime/limit``.
     static let silence: UInt32 = 0x000A_7FFF
 

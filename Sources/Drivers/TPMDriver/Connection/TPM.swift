@@ -82,7 +82,8 @@ public actor TPM {
         return true
     }
 
-    /// Runs `body` with the connection, and again with a new one if the connection was lost.
+    /// Runs `body` with the connection, and again with a new one if the connection was lost, or if a session was out of
+    /// step: then the chip refuses what is right, which looks like a wrong passcode.
     ///
     /// So `body` must be safe to run twice.
     func withConnection<R: ~Copyable>(
@@ -94,7 +95,11 @@ public actor TPM {
             return try body(try opened())
         } catch {
             if isSilence(error, since: start) { throw fallenSilent() }
-            guard error.isLostConnection else { throw try described(error) }
+            if error.isRefusal, connection?.isOutOfStep() == true {
+                connection?.close()
+            } else {
+                guard error.isLostConnection else { throw try described(error) }
+            }
         }
         drop()
         start = .now

@@ -55,6 +55,24 @@ extension TPMConnection {
         try set(policy, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
     }
 
+    /// Whether the chip refuses one of the sessions although it authorises nothing: then its nonces and the library's differ,
+    /// because a command was executed whose response the library did not accept.
+    func isOutOfStep() -> Bool {
+        for session in [hmacSession, policySession] where session != ESYS_TR_NONE {
+            do throws(TPMError) {
+                try set(session, kTPMA_SESSION_CONTINUESESSION | ParameterEncryption.answer.rawValue)
+                var octets: UnsafeMutablePointer<TPM2B_DIGEST>?
+                try send {
+                    unsafe Esys_GetRandom($0.pointer, session, ESYS_TR_NONE, ESYS_TR_NONE, 1, &octets)
+                }
+                unsafe Esys_Free(octets)
+            } catch {
+                if error.isRefusal || error.isLostConnection { return true }
+            }
+        }
+        return false
+    }
+
     private func restartPolicy() {
         do throws(TPMError) {
             try send {

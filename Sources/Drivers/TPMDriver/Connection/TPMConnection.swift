@@ -131,16 +131,20 @@ extension TPMConnection {
     /// More than fit into a response.
     private static let manyHandles: UInt32 = 256
 
-    /// The handles in use of the same kind, starting at `first`, as many as fit into a response (254).
+    /// All handles in use of the same kind, starting at `first`; a response has room for 254.
     func handles(from first: TPM2_HANDLE) throws(TPMError) -> [TPM2_HANDLE] {
         var handles: [TPM2_HANDLE] = []
-        try capability(kTPM2_CAP_HANDLES, first, Self.manyHandles) { data in
-            let list = unsafe data.data.handles
-            unsafe withUnsafeBytes(of: list.handle) { octets in
-                handles = unsafe Array(octets.bindMemory(to: TPM2_HANDLE.self).prefix(Int(list.count)))
+        var start = first
+        while true {
+            let isMore = try capability(kTPM2_CAP_HANDLES, start, Self.manyHandles) { data in
+                let list = unsafe data.data.handles
+                unsafe withUnsafeBytes(of: list.handle) { octets in
+                    unsafe handles += octets.bindMemory(to: TPM2_HANDLE.self).prefix(Int(list.count))
+                }
             }
+            guard isMore, let last = handles.last, last >= start else { return handles }
+            start = last + 1
         }
-        return handles
     }
 
     /// The seconds after which the chip forgets one wrong guess (`TPM2_PT_LOCKOUT_INTERVAL`).
@@ -148,12 +152,14 @@ extension TPMConnection {
         try properties(from: kTPM2_PT_LOCKOUT_INTERVAL, count: 1)[kTPM2_PT_LOCKOUT_INTERVAL] ?? 0
     }
 
+    /// - Returns: whether the chip has more than fit into the response.
+    @discardableResult
     private func capability(
         _ capability: TPM2_CAP,
         _ first: UInt32,
         _ count: UInt32,
         _ read: (TPMS_CAPABILITY_DATA) -> Void
-    ) throws(TPMError) {
+    ) throws(TPMError) -> Bool {
         var more: TPMI_YES_NO = 0
         var data: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
         try send {
@@ -169,9 +175,10 @@ extension TPMConnection {
                 &data
             )
         }
-        guard let data = unsafe data else { return }
+        guard let data = unsafe data else { return false }
         defer { unsafe Esys_Free(data) }
         read(unsafe data.pointee)
+        return more != 0
     }
 
     /// Flushes objects and sessions that an earlier client left in a simulator.

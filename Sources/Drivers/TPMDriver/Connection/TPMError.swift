@@ -41,6 +41,12 @@ extension TPMError {
         return code.tpmError == ResponseCode.handle && code.rawValue >> 8 & 7 == number
     }
 
+    /// Whether the chip refused an authorisation, which it also does if a session's nonces differ.
+    var isRefusal: Bool {
+        self == .ownerAuthorizationSet || tpmError == ResponseCode.authFail
+            || tpmError == ResponseCode.badAuth
+    }
+
     /// The chip did not answer in time.
     static let silent = TPMError.response(ResponseCode(rawValue: ResponseCode.silence))
 
@@ -54,7 +60,6 @@ extension TPMError {
     var isLostConnection: Bool {
         guard case .response(let code) = self else { return false }
         if let error = code.tpmError { return ResponseCode.staleReferences.contains(error) }
-        return code.layer == ResponseCode.transportLayer
-            || ResponseCode.lostAnswers.contains(code.rawValue & 0xFFFF)
+        return code.isMissingAnswer
     }
 }

@@ -5,12 +5,12 @@ import SecretMemory
 // MARK: - Epochs
 
 extension TPM {
-    /// See ``TPMHardwareGuard/makeEpoch()``.
-    func makeEpoch() throws(KeychainError) -> SealedDeviceSecret {
+    /// See ``TPMHardwareGuard/makeEpoch(for:)``.
+    func makeEpoch(for label: KeychainLabel) throws(KeychainError) -> SealedDeviceSecret {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
-                try withNewCounter(.epoch, on: connection) { index, value throws(TPMError) in
-                    try connection.sealEpoch(index, value)
+                try withNewCounter(.epoch, of: label, on: connection) { index, value throws(TPMError) in
+                    try connection.sealEpoch(index, value, label)
                 }
             }
         } catch {
@@ -26,7 +26,7 @@ extension TPM {
                 try connection.invalidating(blob) { () throws(TPMError) in
                     try connection.withIndex(index) { handle throws(TPMError) in
                         try connection.increment(handle)
-                        return try connection.sealEpoch(index, try connection.count(handle))
+                        return try connection.sealEpoch(index, try connection.count(handle), blob.label)
                     }
                 }
             }
@@ -62,15 +62,18 @@ extension TPM {
 // MARK: - Generations
 
 extension TPM {
-    /// See ``TPMHardwareGuard/makeGeneration()``.
-    func makeGeneration() throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
+    /// See ``TPMHardwareGuard/makeGeneration(for:)``.
+    func makeGeneration(
+        for label: KeychainLabel
+    ) throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
-                try withNewCounter(.generation, on: connection) { index, value throws(TPMError) in
+                try withNewCounter(.generation, of: label, on: connection) { index, value throws(TPMError) in
                     let blob = TPMBlob(
                         kind: .generation,
                         primaryName: connection.primaryName,
-                        index: index.handle
+                        index: index.handle,
+                        label: label
                     )
                     return (blob.encoded(), value)
                 }
@@ -122,11 +125,12 @@ extension TPM {
     /// Creates a counter and increments it once, because before that it has no value.
     private func withNewCounter<R: ~Copyable>(
         _ kind: TPMBlob.Kind,
+        of label: KeychainLabel,
         on connection: TPMConnection,
         _ body: (NVIndex, UInt64) throws(TPMError) -> R
     ) throws(TPMError) -> R {
         let none = SecretBytes(copying: [])
-        return try withNewIndex(kind, on: connection, authorization: none, NVIndex.counter) {
+        return try withNewIndex(kind, of: label, on: connection, authorization: none, NVIndex.counter) {
             index throws(TPMError) in
             guard let handle = connection.indices[index.handle] else { throw .missingIndex }
             try connection.increment(handle)
@@ -139,8 +143,8 @@ extension TPM {
         _ kind: TPMBlob.Kind
     ) throws(TPMError) -> (TPMBlob, NVIndex) {
         let blob = try TPMBlob(octets, kind)
-        guard let index = blob.index else { throw .damaged }
-        return (blob, .counter(index))
+        guard let index = blob.definition else { throw .damaged }
+        return (blob, index)
     }
 }
 
@@ -202,7 +206,8 @@ extension TPMConnection {
     /// Creates a secret that opens only while the counter has this value.
     fileprivate func sealEpoch(
         _ index: NVIndex,
-        _ value: UInt64
+        _ value: UInt64,
+        _ label: KeychainLabel?
     ) throws(TPMError) -> SealedDeviceSecret {
         let secret = SecretBytes.random(count: 32)
         let area = try Self.sealedData(
@@ -215,7 +220,8 @@ extension TPMConnection {
             primaryName: primaryName,
             index: index.handle,
             object: object,
-            value: value
+            value: value,
+            label: label
         )
         return SealedDeviceSecret(blob: blob.encoded(), secret: secret)
     }

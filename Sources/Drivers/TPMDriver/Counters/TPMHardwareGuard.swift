@@ -12,7 +12,9 @@ public struct TPMHardwareGuard: HardwareGuard {
     public init(_ tpm: TPM) { self.tpm = tpm }
 
     /// Creates a counter and a secret sealed to its first value.
-    public func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret { try await tpm.makeEpoch() }
+    public func makeEpoch(for keychain: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret {
+        try await tpm.makeEpoch(for: KeychainLabel(of: keychain))
+    }
 
     /// Increments the counter and creates a secret sealed to the new value.
     ///
@@ -28,11 +30,15 @@ public struct TPMHardwareGuard: HardwareGuard {
     }
 
     /// Removes the counter of an epoch.
-    public func destroyEpoch(_ blob: [UInt8]) async { await tpm.destroy(blob, .epoch) }
+    public func destroyEpoch(_ blob: [UInt8]) async throws(KeychainError) {
+        try await tpm.destroy(blob, .epoch)
+    }
 
     /// Creates a counter.
-    public func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
-        try await tpm.makeGeneration()
+    public func makeGeneration(
+        for keychain: [UInt8]
+    ) async throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
+        try await tpm.makeGeneration(for: KeychainLabel(of: keychain))
     }
 
     /// Reads a counter; one command.
@@ -46,11 +52,25 @@ public struct TPMHardwareGuard: HardwareGuard {
     }
 
     /// Removes a counter.
-    public func destroyGeneration(_ counter: [UInt8]) async { await tpm.destroy(counter, .generation) }
+    public func destroyGeneration(_ counter: [UInt8]) async throws(KeychainError) {
+        try await tpm.destroy(counter, .generation)
+    }
 
-    /// Removes the noted counters except the given ones.
-    public func removeLeftovers(keeping counters: [[UInt8]]) async {
-        await tpm.removeLeftovers([.epoch, .generation], keeping: counters)
+    /// Removes the keychain's counters, labelled or noted, except the given ones.
+    public func removeLeftovers(
+        keeping counters: [[UInt8]],
+        of keychain: [UInt8]
+    ) async throws(KeychainError) {
+        try await tpm.removeLeftovers(
+            [.epoch, .generation],
+            keeping: counters,
+            of: KeychainLabel(of: keychain)
+        )
+    }
+
+    /// Whether this chip holds an index of the keychain.
+    public func holdsIndex(of keychain: [UInt8]) async throws(KeychainError) -> Bool {
+        try await tpm.holdsIndex(of: KeychainLabel(of: keychain))
     }
 
     /// Sets the lockout authorisation; never sends a guess.

@@ -3,12 +3,13 @@ import KeychainModel
 import SecretMemory
 
 extension TPM {
-    /// See ``TPMKeySealer/seal(authorization:)``.
+    /// See ``TPMKeySealer/seal(authorization:for:)``.
     ///
     /// The object is created before the index, to shorten the time in which a power failure would leave the index
     /// behind.
     func sealDeviceSecret(
-        _ authorization: borrowing SecretBytes
+        _ authorization: borrowing SecretBytes,
+        for label: KeychainLabel
     ) throws(KeychainError) -> SealedDeviceSecret {
         let secret = SecretBytes.random(count: 32)
         let value = AuthorizationValue.derive("seal", from: authorization)
@@ -17,9 +18,10 @@ extension TPM {
         do throws(TPMError) {
             blob = try withConnection { connection throws(TPMError) in
                 var object: WrappedObject?
-                return try withNewIndex(.keybag, on: connection, authorization: pin) {
-                    handle throws(TPMError) in
-                    let index = NVIndex.pin(handle)
+                return try withNewIndex(.keybag, of: label, on: connection, authorization: pin) {
+                    handle,
+                    label throws(TPMError) in
+                    let index = NVIndex.pin(handle, label)
                     let area = try TPMConnection.sealedData(
                         policy: Policy().secret(of: index.name).authValue(),
                         isGuessLimited: true
@@ -27,12 +29,13 @@ extension TPM {
                     object = try connection.create(area, authorization: value, data: secret)
                     return index
                 } _: { index throws(TPMError) in
-                    try connection.limitAttempts(of: index)
+                    try connection.limitAttempts(of: index, label)
                     return TPMBlob(
                         kind: .keybag,
                         primaryName: connection.primaryName,
                         index: index.handle,
-                        object: object
+                        object: object,
+                        label: label
                     )
                 }
             }
@@ -92,11 +95,11 @@ extension TPM {
         of blob: TPMBlob,
         _ body: (TPMConnection, ESYS_TR) throws(TPMError) -> R
     ) throws(TPMError) -> R {
-        guard let handle = blob.index else { throw .damaged }
+        guard let index = blob.definition else { throw .damaged }
         func run() throws(TPMError) -> R {
             try withConnection { connection throws(TPMError) in
                 guard connection.primaryName == blob.primaryName else { throw .otherHardware }
-                return try connection.withIndex(.pin(handle)) { index throws(TPMError) in
+                return try connection.withIndex(index) { index throws(TPMError) in
                     try body(connection, index)
                 }
             }
@@ -110,23 +113,21 @@ extension TPM {
         return try run()
     }
 
-    /// Removes a blob's index; one that cannot be removed is missing or another program's.
-    func destroy(_ octets: [UInt8], _ kind: TPMBlob.Kind) {
-        guard let blob = try? TPMBlob(octets, kind) else { return }
-        try? remove(blob)
+    /// Removes a blob's index, unless it is gone already.
+    func destroy(_ octets: [UInt8], _ kind: TPMBlob.Kind) throws(KeychainError) {
+        do throws(TPMError) {
+            try remove(try TPMBlob(octets, kind))
+        } catch {
+            throw KeychainError(error)
+        }
     }
 
     /// Removes a blob's index, and its note once the index is gone.
     func remove(_ blob: TPMBlob) throws(TPMError) {
-        guard let handle = blob.index else { return }
-        let index: NVIndex = blob.kind == .keybag ? .pin(handle) : .counter(handle)
-        do throws(TPMError) {
-            try withConnection { connection throws(TPMError) in
-                guard connection.primaryName == blob.primaryName else { throw .otherHardware }
-                try connection.undefine(index, named: [index.name, index.nameBeforeWritten])
-            }
-        } catch {
-            guard error == .missingIndex else { throw error }
+        guard let index = blob.definition else { return }
+        try withConnection { connection throws(TPMError) in
+            guard connection.primaryName == blob.primaryName else { throw .otherHardware }
+            try connection.remove(index)
         }
         try forgetNote(of: blob)
     }
@@ -141,7 +142,7 @@ extension TPM {
 
 extension TPMConnection {
     /// Writes the count and the limit of a new PIN index, which can be written only once.
-    func limitAttempts(of index: NVIndex) throws(TPMError) {
+    func limitAttempts(of index: NVIndex, _ label: KeychainLabel?) throws(TPMError) {
         guard let handle = indices[index.handle] else { throw .missingIndex }
         var data = TPM2B_MAX_NV_BUFFER()
         try TPM2B.set(&data, UInt32(0).bigEndianOctets + TPMKeySealer.attempts.bigEndianOctets)
@@ -156,6 +157,7 @@ extension TPMConnection {
                     TPMI_YES_NO(TPM2_NO)
                 )
             }
+            if let label { try policyOr(Policy().neverWritten(), label, session) }
             try setUse(of: session)
             try send {
                 unsafe Esys_NV_Write(
@@ -217,6 +219,21 @@ extension TPMConnection {
                 nil,
                 nil
             )
+        }
+    }
+
+    /// Extends a policy that was just satisfied by the alternative that carries the label (`TPM2_PolicyOR`).
+    private func policyOr(
+        _ satisfied: Policy,
+        _ label: KeychainLabel,
+        _ policy: ESYS_TR
+    ) throws(TPMError) {
+        var list = TPML_DIGEST()
+        list.count = 2
+        try TPM2B.set(&list.digests.0, satisfied.digest)
+        try TPM2B.set(&list.digests.1, label.octets)
+        try sendStep(handles: 1) {
+            unsafe Esys_PolicyOR($0.pointer, policy, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &list)
         }
     }
 

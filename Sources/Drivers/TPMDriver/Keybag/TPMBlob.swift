@@ -3,8 +3,8 @@ import CTSS2
 
 /// The driver's record of a secret, which the callers store; valid for this chip only.
 ///
-/// CBOR `[version, kind, primary's name, index, private, public, value]`, null for a part that the kind does not
-/// have.
+/// CBOR `[version, kind, primary's name, index, private, public, value, label]`, null for a part that the kind does not
+/// have. Version 1, of blobs whose index has no label, lacks the last part.
 struct TPMBlob: Equatable {
     /// The kind of secret; a blob of one kind is invalid as another.
     enum Kind: UInt64 {
@@ -29,23 +29,26 @@ struct TPMBlob: Equatable {
     var object: WrappedObject?
     /// The counter's value that a secret is sealed to.
     var value: UInt64?
+    /// The label that the index carries; nil for one made by an earlier version.
+    var label: KeychainLabel?
 
     /// The longest blob, in bytes; a keybag's has about 500.
     static let longest = 4096
 
-    private static let version: UInt64 = 1
+    private static let version: UInt64 = 2
 
     /// The blob's bytes.
     func encoded() -> [UInt8] {
         var writer = CBORWriter<[UInt8]>([])
-        writer.writeArrayHead(count: 7)
-        writer.write(unsigned: Self.version)
+        writer.writeArrayHead(count: label == nil ? 7 : 8)
+        writer.write(unsigned: label == nil ? 1 : Self.version)
         writer.write(unsigned: kind.rawValue)
         writer.write(bytes: primaryName)
         if let index { writer.write(unsigned: UInt64(index)) } else { writer.writeNull() }
         if let object { writer.write(bytes: object.sensitive) } else { writer.writeNull() }
         if let object { writer.write(bytes: object.area) } else { writer.writeNull() }
         if let value { writer.write(unsigned: value) } else { writer.writeNull() }
+        if let label { writer.write(bytes: label.octets) }
         return writer.finish()
     }
 }
@@ -70,11 +73,19 @@ extension TPMBlob {
         }
     }
 
+    /// The definition of the index; nil for a blob without one.
+    var definition: NVIndex? {
+        guard let index else { return nil }
+        return kind == .keybag ? .pin(index, label) : .counter(index, label)
+    }
+
     /// Whether two blobs have the same index in the same chip.
     func isAtPlace(of other: TPMBlob) -> Bool { index == other.index && primaryName == other.primaryName }
 
     private init(from reader: inout CBORReader) throws {
-        guard try reader.readArrayHead() == 7, try reader.readUnsigned() == Self.version,
+        let count = try reader.readArrayHead()
+        let version = try reader.readUnsigned()
+        guard (1...Self.version).contains(version), count == [7, 8][Int(version) - 1],
             let kind = Kind(rawValue: try reader.readUnsigned())
         else { throw TPMError.damaged }
         self.kind = kind
@@ -91,5 +102,9 @@ extension TPMBlob {
             object = WrappedObject(sensitive: try reader.readBytes(), area: try reader.readBytes())
         }
         value = try reader.readNullIfPresent() ? nil : try reader.readUnsigned()
+        if version > 1 {
+            guard let label = KeychainLabel(octets: try reader.readBytes()) else { throw TPMError.damaged }
+            self.label = label
+        }
     }
 }

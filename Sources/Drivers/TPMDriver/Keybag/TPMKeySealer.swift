@@ -36,8 +36,7 @@ public struct TPMKeySealer: KeySealer {
             if error.cause == .ownerAuthorizationSet {
                 return AssuranceReport(.test, reasons: [TPMStatus.ownerReason])
             }
-            let cause = error.cause.map { " (\($0.code))" } ?? ""
-            return AssuranceReport(.test, reasons: ["The TPM does not answer\(cause)."])
+            return AssuranceReport(.test, reasons: ["The TPM does not answer."])
         }
     }
 
@@ -47,8 +46,11 @@ public struct TPMKeySealer: KeySealer {
     /// Creates and seals a new secret, with its own index.
     ///
     /// - Throws: ``KeychainError`` with `errSecDiskFull` if the chip has no room for another index.
-    public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
-        try await tpm.sealDeviceSecret(authorization)
+    public func seal(
+        authorization: borrowing SecretBytes,
+        for keychain: [UInt8]
+    ) async throws(KeychainError) -> SealedDeviceSecret {
+        try await tpm.sealDeviceSecret(authorization, for: KeychainLabel(of: keychain))
     }
 
     /// Unseals the secret of a blob.
@@ -69,11 +71,18 @@ public struct TPMKeySealer: KeySealer {
         Int(try await tpm.countedFailures(blob))
     }
 
-    /// Removes the noted PIN indices except the blob's.
-    public func removeLeftovers(keeping blob: [UInt8]?) async {
-        await tpm.removeLeftovers([.keybag], keeping: blob.map { [$0] } ?? [])
+    /// Removes the keychain's PIN indices, labelled or noted, except the blob's.
+    public func removeLeftovers(keeping blob: [UInt8]?, of keychain: [UInt8]) async throws(KeychainError) {
+        try await tpm.removeLeftovers(
+            [.keybag],
+            keeping: blob.map { [$0] } ?? [],
+            of: KeychainLabel(of: keychain)
+        )
     }
 
+    /// True: every blob has an index.
+    public func isInHardware(_ blob: [UInt8]) -> Bool { true }
+
     /// Removes the index: the blob cannot be unsealed any more.
-    public func destroy(_ blob: [UInt8]) async { await tpm.destroy(blob, .keybag) }
+    public func destroy(_ blob: [UInt8]) async throws(KeychainError) { try await tpm.destroy(blob, .keybag) }
 }

@@ -8,7 +8,7 @@ struct NVIndex: Equatable {
     let handle: TPM2_HANDLE
     /// Type and access rights, without `TPMA_NV_WRITTEN`.
     let attributes: TPMA_NV
-    /// The digest of the policy for writing, with `TPMA_NV_POLICYWRITE`; otherwise empty.
+    /// The digest of the policy for writing, with `TPMA_NV_POLICYWRITE`; otherwise a label, or empty.
     let policy: [UInt8]
     /// The size of the data in bytes.
     static let byteCount: UInt16 = 8
@@ -18,23 +18,29 @@ struct NVIndex: Equatable {
     /// Written once and never again, not even by the owner: a count that can be reset limits nothing. A new passcode
     /// gets a new index. The owner can delete the index, which opens nothing, because the sealed object requires its
     /// own authorisation value too.
-    static func pin(_ handle: TPM2_HANDLE) -> NVIndex {
+    static func pin(_ handle: TPM2_HANDLE, _ label: KeychainLabel?) -> NVIndex {
         NVIndex(
             handle: handle,
             attributes: kTPMA_NV_PIN_FAIL | kTPMA_NV_POLICYWRITE | kTPMA_NV_OWNERREAD | kTPMA_NV_AUTHREAD
                 | kTPMA_NV_NO_DA,
-            policy: Policy().neverWritten().digest
+            policy: label?.alternative(to: Policy().neverWritten()).digest ?? Policy().neverWritten().digest
         )
     }
 
     /// A counter that only increases (`TPM2_NT_COUNTER`); a new one starts above the values of all deleted ones.
-    static func counter(_ handle: TPM2_HANDLE) -> NVIndex {
+    static func counter(_ handle: TPM2_HANDLE, _ label: KeychainLabel?) -> NVIndex {
         NVIndex(
             handle: handle,
             attributes: kTPMA_NV_COUNTER | kTPMA_NV_AUTHREAD | kTPMA_NV_AUTHWRITE | kTPMA_NV_OWNERREAD
                 | kTPMA_NV_NO_DA,
-            policy: []
+            // Read and written with the authorisation value alone: here the policy does nothing but carry the label.
+            policy: label?.octets ?? []
         )
+    }
+
+    /// Both definitions that an index with this label can have.
+    static func all(_ handle: TPM2_HANDLE, _ label: KeychainLabel) -> [NVIndex] {
+        [.pin(handle, label), .counter(handle, label)]
     }
 
     /// A part of the owner's handles (0x01800000 to 0x01BFFFFF in the TCG's registry).
@@ -47,6 +53,19 @@ struct NVIndex: Equatable {
 
     /// The name before the index was written.
     var nameBeforeWritten: [UInt8] { name(attributes) }
+
+    /// Whether the index can be one of this kind.
+    func isOf(_ kind: TPMBlob.Kind) -> Bool {
+        let isPIN = attributes & kTPMA_NV_PIN_FAIL == kTPMA_NV_PIN_FAIL
+        return switch kind {
+        case .keybag: isPIN
+        case .epoch, .generation: !isPIN
+        case .escrow, .privateKey: false
+        }
+    }
+
+    /// Both names.
+    var names: [[UInt8]] { [name, nameBeforeWritten] }
 
     private func name(_ attributes: TPMA_NV) -> [UInt8] {
         let area =
@@ -144,6 +163,41 @@ extension TPMConnection {
             }
         }
         indices[index.handle] = nil
+    }
+
+    /// The indices that carry a label, among those in the handle range that the driver uses.
+    func indices(with label: KeychainLabel) throws(TPMError) -> [NVIndex] {
+        var found: [NVIndex] = []
+        for handle in try handles(from: NVIndex.handles.lowerBound) where NVIndex.handles.contains(handle) {
+            if let index = try index(at: handle, with: label) { found.append(index) }
+        }
+        return found
+    }
+
+    /// Deletes an index, unless it is gone already or another one has its handle.
+    func remove(_ index: NVIndex) throws(TPMError) {
+        // Another program may have made a different one there since it was last read.
+        forget(index)
+        do throws(TPMError) {
+            try undefine(index, named: index.names)
+        } catch {
+            guard error == .missingIndex else { throw error }
+        }
+    }
+
+    private func index(at handle: TPM2_HANDLE, with label: KeychainLabel) throws(TPMError) -> NVIndex? {
+        let candidates = NVIndex.all(handle, label)
+        let name: [UInt8]
+        do throws(TPMError) {
+            name = try self.name(of: try known(candidates[0]))
+        } catch {
+            // Removed meanwhile.
+            guard error == .missingIndex else { throw error }
+            return nil
+        }
+        if let index = candidates.first(where: { $0.names.contains(name) }) { return index }
+        forget(candidates[0])
+        return nil
     }
 
     /// The ESYS handle of whatever index exists at this handle.

@@ -43,6 +43,13 @@ struct Policy: Equatable {
         return policy
     }
 
+    /// Requires one of two policies (`TPM2_PolicyOR`).
+    func or(_ other: [UInt8]) -> Policy {
+        var policy = Policy()
+        policy.extend(with: kTPM2_CC_PolicyOR, digest + other)
+        return policy
+    }
+
     private mutating func extend(with command: TPM2_CC, _ octets: [UInt8]) {
         digest = SHA256.digest(of: digest + command.bigEndianOctets + octets)
     }

@@ -4,18 +4,19 @@ import SecretMemory
 extension TPM {
     /// Creates an index at a free handle and runs `body` on it; if that fails, the index is removed again.
     ///
-    /// After a power failure it stays until ``removeLeftovers(_:keeping:)`` removes it.
+    /// After a power failure it stays until ``removeLeftovers(_:keeping:of:)`` removes it.
     func withNewIndex<R: ~Copyable>(
         _ kind: TPMBlob.Kind,
+        of label: KeychainLabel,
         on connection: TPMConnection,
         authorization: borrowing SecretBytes,
-        _ make: (TPM2_HANDLE) throws(TPMError) -> NVIndex,
+        _ make: (TPM2_HANDLE, KeychainLabel) throws(TPMError) -> NVIndex,
         _ body: (NVIndex) throws(TPMError) -> R
     ) throws(TPMError) -> R {
         for _ in 0..<16 {
             let handle = try freeHandle(on: connection)
-            let place = TPMBlob(kind: kind, primaryName: connection.primaryName, index: handle)
-            let index = try make(handle)
+            let place = TPMBlob(kind: kind, primaryName: connection.primaryName, index: handle, label: label)
+            let index = try make(handle, label)
             try note(place)
             do throws(TPMError) {
                 try connection.define(index, authorization: authorization)
@@ -33,7 +34,7 @@ extension TPM {
             do throws(TPMError) {
                 return try body(index)
             } catch {
-                abandon(index, [index.name, index.nameBeforeWritten])
+                abandon(index, index.names)
                 throw error
             }
         }

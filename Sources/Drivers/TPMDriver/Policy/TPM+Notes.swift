@@ -2,9 +2,10 @@ internal import CBOR
 import CTSS2
 import KeychainModel
 
-/// Notes which indices are this keychain's: each is noted before it is created.
+/// Finds the indices of a keychain that none of its blobs names any more: by the label that they carry, and by the notes.
 ///
-/// The chip itself cannot tell one keychain's index from that of another one in use.
+/// Each index is noted before it is created. The notes serve for indices of earlier versions, which carry no label, and for
+/// those in another chip.
 extension TPM {
     /// A random handle for a new index.
     ///
@@ -31,16 +32,56 @@ extension TPM {
         if kept.count < noted.count { try Self.write(kept, notes) }
     }
 
-    /// Removes all noted indices of these kinds, except those of `blobs`, which stay noted.
+    /// Removes all indices of a keychain and of these kinds, labelled or noted, except those of `blobs`.
     ///
-    /// An index that cannot be removed now stays noted, including one in another chip.
-    func removeLeftovers(_ kinds: Set<TPMBlob.Kind>, keeping blobs: [[UInt8]]) {
-        guard let notes, let noted = try? Self.read(notes) else { return }
+    /// A noted index that cannot be removed now stays noted, including one in another chip.
+    ///
+    /// - Throws: ``KeychainError`` if an index in this chip may be left.
+    func removeLeftovers(
+        _ kinds: Set<TPMBlob.Kind>,
+        keeping blobs: [[UInt8]],
+        of label: KeychainLabel
+    ) throws(KeychainError) {
         let kept = blobs.compactMap { blob in
             kinds.lazy.compactMap { try? TPMBlob(blob, $0) }.first
         }
-        for place in noted where kinds.contains(place.kind) && !kept.contains(where: place.isAtPlace) {
-            try? remove(place)
+        do throws(TPMError) {
+            try withConnection { connection throws(TPMError) in
+                for index in try connection.indices(with: label) where kinds.contains(where: index.isOf) {
+                    let place = TPMBlob(
+                        kind: .keybag,
+                        primaryName: connection.primaryName,
+                        index: index.handle
+                    )
+                    if !kept.contains(where: place.isAtPlace) { try connection.remove(index) }
+                }
+            }
+            try removeNoted(kinds, keeping: kept)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    private func removeNoted(_ kinds: Set<TPMBlob.Kind>, keeping kept: [TPMBlob]) throws(TPMError) {
+        guard let notes else { return }
+        for place in try Self.read(notes)
+        where kinds.contains(place.kind) && !kept.contains(where: place.isAtPlace) {
+            do throws(TPMError) {
+                try remove(place)
+            } catch {
+                guard error == .otherHardware else { throw error }
+            }
+        }
+    }
+
+    /// Whether this chip holds an index that carries the label.
+    func holdsIndex(of label: KeychainLabel) throws(KeychainError) -> Bool {
+        do throws(TPMError) {
+            return try withConnection { connection throws(TPMError) in
+                try !connection.indices(with: label).isEmpty
+            }
+        } catch {
+            throw KeychainError(error)
         }
     }
 

@@ -22,6 +22,8 @@ package final class TPMRecorder: Sendable {
         case powerOffAfter
         /// Responds with this error code; the chip does not get the command.
         case answer(UInt32)
+        /// Forwards it to the chip, and responds with this error code in place of its response.
+        case answerInstead(UInt32)
     }
 
     /// A recorded command.
@@ -100,16 +102,27 @@ package final class TPMRecorder: Sendable {
             chip.powerOff()
             return nil
         case .answer(let code):
-            command.answer =
-                [0x80, 0x01, 0, 0, 0, 10] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
+            command.answer = Self.error(code)
             return command.answer
-        case .pass, .loseAnswer, .powerOffAfter:
+        case .pass, .loseAnswer, .powerOffAfter, .answerInstead:
             guard let socket = try? StreamSocket(connectedTo: chip.socket), socket.write(octets),
                 let answer = socket.readMessage()
             else { return nil }
             command.answer = answer
-            if fate == .powerOffAfter { chip.powerOff() }
-            return fate == .pass ? answer : nil
+            switch fate {
+            case .pass: return answer
+            case .answerInstead(let code):
+                command.answer = Self.error(code)
+                return command.answer
+            case .powerOffAfter:
+                chip.powerOff()
+                return nil
+            default: return nil
+            }
         }
+    }
+
+    private static func error(_ code: UInt32) -> [UInt8] {
+        [0x80, 0x01, 0, 0, 0, 10] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
     }
 }

@@ -5,7 +5,12 @@ public import SecretMemory
 /// Without a TPM there is no such guard.
 public protocol HardwareGuard: Sendable {
     /// Creates a 32-byte secret bound to the current value of a new counter.
-    func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret
+    ///
+    /// - Parameter keychain: the keychain's permanent identifier, by which ``removeLeftovers(keeping:of:)`` finds the
+    ///   counter.
+    /// - Returns: the secret and its blob.
+    /// - Throws: ``KeychainError`` if the hardware refused.
+    func makeEpoch(for keychain: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret
 
     /// Creates a secret for the next value of the same counter; the secret of `blob` can never be opened again.
     func nextEpoch(after blob: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret
@@ -16,13 +21,19 @@ public protocol HardwareGuard: Sendable {
     ///   advanced or was replaced.
     func openEpoch(_ blob: [UInt8]) async throws(KeychainError) -> SecretBytes
 
-    /// Removes an epoch's counter; its secret can never be opened again. Never fails.
-    func destroyEpoch(_ blob: [UInt8]) async
+    /// Removes an epoch's counter, if it is still there; its secret can never be opened again.
+    ///
+    /// - Throws: ``KeychainError`` if the counter may still be there.
+    func destroyEpoch(_ blob: [UInt8]) async throws(KeychainError)
 
     /// Creates a counter for the generation of a store.
     ///
-    /// - Returns: its identifier, and its value.
-    func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64)
+    /// - Parameter keychain: the keychain's permanent identifier.
+    /// - Returns: the counter's identifier, and its value.
+    /// - Throws: ``KeychainError`` if the hardware refused.
+    func makeGeneration(
+        for keychain: [UInt8]
+    ) async throws(KeychainError) -> (counter: [UInt8], value: UInt64)
 
     /// The counter's value.
     ///
@@ -35,11 +46,18 @@ public protocol HardwareGuard: Sendable {
     /// - Returns: the new value.
     func advanceGeneration(_ counter: [UInt8]) async throws(KeychainError) -> UInt64
 
-    /// Removes a counter. Never fails.
-    func destroyGeneration(_ counter: [UInt8]) async
+    /// Removes a counter, if it is still there.
+    ///
+    /// - Throws: ``KeychainError`` if it may still be there.
+    func destroyGeneration(_ counter: [UInt8]) async throws(KeychainError)
 
-    /// Removes counters that were created for this keychain, except these; never fails.
-    func removeLeftovers(keeping counters: [[UInt8]]) async
+    /// Removes counters that were created for a keychain, except these.
+    ///
+    /// - Throws: ``KeychainError`` if some may be left.
+    func removeLeftovers(keeping counters: [[UInt8]], of keychain: [UInt8]) async throws(KeychainError)
+
+    /// Whether this hardware holds any object that was created for a keychain, by its permanent identifier.
+    func holdsIndex(of keychain: [UInt8]) async throws(KeychainError) -> Bool
 
     /// Sets the authorisation that resets the chip's own lockout, if it is still empty.
     ///

@@ -10,11 +10,14 @@ public protocol KeySealer: Sendable {
 
     /// Creates a new 32-byte device secret, bound to `authorization` if the hardware supports that.
     ///
-    /// - Parameter authorization: 32 bytes derived from the passcode.
+    /// - Parameters:
+    ///   - authorization: 32 bytes derived from the passcode.
+    ///   - keychain: the keychain's permanent identifier, by which ``removeLeftovers(keeping:of:)`` finds what was made.
     /// - Returns: the blob to store, and the secret.
     /// - Throws: ``KeychainError`` if the hardware or the disk refused.
     func seal(
-        authorization: borrowing SecretBytes
+        authorization: borrowing SecretBytes,
+        for keychain: [UInt8]
     ) async throws(KeychainError) -> SealedDeviceSecret
 
     /// Unseals the secret of a blob.
@@ -31,18 +34,33 @@ public protocol KeySealer: Sendable {
     /// - Throws: ``KeychainError`` as ``unseal(_:authorization:)`` does if it cannot check any authorisation.
     func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int?
 
-    /// Destroys this keychain's hardware objects that belong to no blob in use; never fails.
-    ///
-    /// - Parameter blob: the blob in use; nil before there is one.
-    func removeLeftovers(keeping blob: [UInt8]?) async
+    /// Seals without the hardware, in blobs that this sealer opens too: for the recovery code, while the hardware does not
+    /// answer. Nil if there is no such seal.
+    var withoutHardware: (any KeySealer)? { get }
 
-    /// Destroys a blob's hardware objects, after another blob replaced it; never fails.
-    func destroy(_ blob: [UInt8]) async
+    /// Whether hardware holds an object for a blob, which ``destroy(_:)`` removes.
+    func isInHardware(_ blob: [UInt8]) -> Bool
+
+    /// Destroys a keychain's hardware objects that belong to no blob in use.
+    ///
+    /// - Parameters:
+    ///   - blob: the blob in use; nil before there is one.
+    ///   - keychain: the keychain's identifier.
+    /// - Throws: ``KeychainError`` if some may be left.
+    func removeLeftovers(keeping blob: [UInt8]?, of keychain: [UInt8]) async throws(KeychainError)
+
+    /// Destroys a blob's hardware objects, after another blob replaced it; there may be none any more.
+    ///
+    /// - Throws: ``KeychainError`` if they may still be there: the hardware does not answer, or is another one.
+    func destroy(_ blob: [UInt8]) async throws(KeychainError)
 }
 
 extension KeySealer {
     /// Nil: this sealer has no counter.
     public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? { nil }
+
+    /// Nil: this sealer has no other seal.
+    public var withoutHardware: (any KeySealer)? { nil }
 }
 
 /// A new device secret and the blob that unseals it.

@@ -140,7 +140,7 @@ enum CauseText {
         case .silentHardware:
             (
                 "the TPM does not answer; no passcode was tried or counted against you",
-                "try again; if it stays silent, restart the machine"
+                "try again; if it stays silent, restart the machine, or open it without the TPM: touchstone recover"
             )
         case .missingIndex: ("the TPM's record of this keychain was removed", "touchstone recover")
         case .chipLockout:
