@@ -509,7 +509,7 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "SecretMemory",
+                "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
                 "TouchstoneTesting", "touchstone", "touchstoned-testing",
             ],
             swiftSettings: settings

@@ -159,11 +159,10 @@ struct KeychainKeys {
     }
 
     private static func record(in directory: StoreDirectory) throws -> KeybagRecord {
-        let file = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
-        guard case .authentic(let record) = try Keybag.read(file, directory) else {
+        guard let intact = try KeybagFile(in: directory).read().intact else {
             throw Surprise("the keybag is not authentic")
         }
-        return record
+        return intact.record
     }
 
     /// The recovery code as written and as typed, its value, and the keys derived from it; with the header of an export, its key,

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import KeychainClient
 import KeychainModel
+import Primitives
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
@@ -17,7 +19,7 @@ struct FormerFormatKillTests {
     private static let passcode = "correct horse battery staple"
 
     /// A format 1 keychain adapted for a daemon of tests: 43 items, two of the last changes only in the log.
-    private func former() throws -> FileImage {
+    private func former() async throws -> FileImage {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("KeychainEngineTests/Fixtures/store-1")
         var image = try FileImage(of: fixture.path)
@@ -26,14 +28,27 @@ struct FormerFormatKillTests {
         try image.write(to: path)
         let directory = try StoreDirectory(path: path)
         let key = try DeviceKeyFile(directory: directory).key("keybag")
-        var (record, isAuthentic) = try KeybagRecord.read(image.files["keybag"] ?? [], key: key)
-        #expect(isAuthentic)
+        guard let deviceKey = key else { throw TestKitError.unexpected("no device key") }
+        var record = try #require(try KeybagFile(in: directory).read().intact).record
+        record.revision = 1
         record.assurance = .test
+        let keybagKey = try await keybagKey(of: record, FileKeySealer(directory: directory))
         // The fixture was made with the file sealer itself; a daemon's sealer puts its kind first.
         record.blob = [1] + record.blob
-        guard let key else { throw TestKitError.unexpected("no device key") }
-        image.files["keybag"] = record.file(authenticatedBy: key)
+        let sealKey = KeybagKeys.sealKey(keybagKey: keybagKey, storeID: record.storeID)
+        image.files["keybag"] = StoredKeybag.file(of: record, sealKey: sealKey, deviceKey: deviceKey)
         return image
+    }
+
+    private func keybagKey(of record: KeybagRecord, _ sealer: FileKeySealer) async throws -> Key {
+        let passcode = Key(SecretBytes(copying: Array(Self.passcode.utf8)))
+        let stretched = await PasscodeDerivation.derive(passcode, salt: record.salt, cost: record.cost)
+        let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
+        let device = Key(try await sealer.unseal(record.blob, authorization: authorization.copy()))
+        let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: record.storeID)
+        return try #require(
+            KeybagKeys.unwrap(record.passcodeWrap, KeybagKeys.byPasscode, in: record, with: wrapping)
+        )
     }
 
     private func faults(_ image: FileImage) async throws -> [String] {
@@ -82,7 +97,7 @@ struct FormerFormatKillTests {
     // Catches tags without the new version number, or the reverse, and a sum removed before there are tags.
     @Test("after a kill at any write the file is converted or not, and all items are present")
     func kills() async throws {
-        let image = try former()
+        let image = try await former()
         #expect(try await faults(image) == [])
         var killed = 0
         for call in Strace.writes {
@@ -107,7 +122,7 @@ struct FormerFormatKillTests {
 
     @Test("after lost or torn unsynced writes all items are present")
     func powerLoss() async throws {
-        let keychain = try await started(try former())
+        let keychain = try await started(try await former())
         let recording = try await Recording(of: keychain) { try keychain.unlock() }
         keychain.stop(with: SIGKILL)
         #expect(recording.gaps == [])

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import KeychainEngine
 import KeychainModel
 import SecretMemory
@@ -42,7 +42,7 @@ struct KeybagTests {
         }
     }
 
-    @Test("every byte of the file is authenticated, and damage is not reported as a wrong passcode")
+    @Test("every byte is authenticated, and damage of both files is not reported as a wrong passcode")
     func everyOctetCounts() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -51,7 +51,7 @@ struct KeybagTests {
         for index in whole.indices {
             var flipped = whole
             flipped[index] ^= 1
-            try keychain.write(flipped, to: "keybag")
+            for name in ["keybag", "keybag.copy"] { try keychain.write(flipped, to: name) }
             let next = try? await keychain.restart(unlocked: false)
             // A changed version byte may look like a file of a newer program.
             guard let next else { continue }
@@ -60,7 +60,7 @@ struct KeybagTests {
                 try await next.open(passcode: .text(TestKeychain.passcode))
             }
         }
-        try keychain.write(whole, to: "keybag")
+        for name in ["keybag", "keybag.copy"] { try keychain.write(whole, to: name) }
         #expect(await (try keychain.restart()).state() == .unlocked)
     }
 
@@ -70,9 +70,9 @@ struct KeybagTests {
         await engine?.close()
         engine = nil
         let whole = try keychain.octets("keybag")
-        try keychain.write(Array(whole.dropLast(7)), to: "keybag")
+        for name in ["keybag", "keybag.copy"] { try keychain.write(Array(whole.dropLast(7)), to: name) }
         #expect(await (try keychain.start()).state() == .damaged)
-        try keychain.write(whole, to: "keybag")
+        for name in ["keybag", "keybag.copy"] { try keychain.write(whole, to: name) }
         try keychain.write(RandomBytes.array(count: 32), to: "device.key")
         #expect(await (try keychain.start()).state() == .damaged)
     }
@@ -84,7 +84,7 @@ struct KeybagTests {
         await engine?.close()
         engine = nil
         let whole = try keychain.octets("keybag")
-        unsafe unlink(keychain.file("keybag"))
+        for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
         engine = try keychain.start()
         #expect(await engine?.state() == .damaged)
         await #expect(throws: KeychainError(.duplicateItem)) {
@@ -106,7 +106,7 @@ struct KeybagTests {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
         engine = nil
-        unsafe unlink(keychain.file("keybag"))
+        for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
         let items = try keychain.octets("items.sqlite")
         for length in [items.count, items.count / 2, 0] {
             try keychain.write(Array(items[..<length]), to: "items.sqlite")
@@ -118,7 +118,7 @@ struct KeybagTests {
             )
             #expect(await next.check().isSetAuthentic)
             await next.close()
-            unsafe unlink(keychain.file("keybag"))
+            for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
         }
     }
 
@@ -127,21 +127,26 @@ struct KeybagTests {
         var (engine, key): (KeychainEngine?, PasscodeKey) = try await keychain.setUp()
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         try await engine?.add("guarded", "secret", control)
-        let former = try keychain.octets("keybag")
+        let names = ["keybag", "keybag.copy", "items.sqlite", "items.sqlite-wal"]
+        let former = try names.map(keychain.octets)
         try await engine?.changePasscode(
             to: .text("new passcode"),
             proof: Proofs.of(control, [.passcode], key: key)
         )
-        let latter = try keychain.octets("keybag")
+        let latter = try names.map(keychain.octets)
         await engine?.close()
         engine = nil
 
-        // A kill leaves one of the two files; each opens only with its own passcode, and both open the same
-        // items.
-        for (file, right, wrong) in [
-            (former, TestKeychain.passcode, "new passcode"), (latter, "new passcode", TestKeychain.passcode),
+        // A kill leaves the files of one moment, the former passcode's, or the new one beside items that do not know of it
+        // yet; each opens only with its own passcode, and all open the same items.
+        for (keybags, items, right, wrong) in [
+            (former, former, TestKeychain.passcode, "new passcode"),
+            (latter, former, "new passcode", TestKeychain.passcode),
+            (latter, latter, "new passcode", TestKeychain.passcode),
         ] {
-            try keychain.write(file, to: "keybag")
+            for (index, name) in names.enumerated() {
+                try keychain.put((index < 2 ? keybags : items)[index], as: name)
+            }
             let next = try keychain.start()
             #expect(try await next.opens(wrong) == false)
             let opened = try await next.key(right)

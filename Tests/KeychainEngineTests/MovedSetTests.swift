@@ -146,10 +146,6 @@ struct MovedSetTests {
         await engine?.close()
     }
 
-    private func write(_ record: KeybagRecord, to keychain: TestKeychain) throws {
-        try keychain.write(record.file(authenticatedBy: keychain.keybagKey()), to: "keybag")
-    }
-
     @Test("with a version 2 keybag, which has no names, the set is invalidated on the way back")
     func secondVersion() async throws {
         let keychain = TestKeychain()
@@ -157,11 +153,11 @@ struct MovedSetTests {
         var (engine, _): (KeychainEngine?, PasscodeKey?) =
             try await keychain.setUp(enrolled: sensor.seen(.templates))
         try await engine?.add("set", "secret", control)
-        var record = try #require(await engine?.keybag.record)
+        let record = try #require(await engine?.keybag.record)
+        try engine?.forgetKeybag()
         await engine?.close()
         engine = nil
-        record.enrolmentNames = nil
-        try write(record, to: keychain)
+        try keychain.writeFormer(record, version: 2)
         engine = try await keychain.restart()
         #expect(try await engine?.observe(sensor.seen(.names)).changed == true)
         #expect(try await !opens(engine))
@@ -171,11 +167,11 @@ struct MovedSetTests {
         let other = TestKeychain()
         (engine, _) = try await other.setUp(enrolled: sensor.seen(.templates))
         try await engine?.add("set", "secret", control)
-        record = try #require(await engine?.keybag.record)
+        let latter = try #require(await engine?.keybag.record)
+        try engine?.forgetKeybag()
         await engine?.close()
         engine = nil
-        record.enrolmentNames = nil
-        try write(record, to: other)
+        try other.writeFormer(latter, version: 2)
         engine = try await other.restart()
         #expect(try await engine?.observe(sensor.seen(.templates)).changed == false)
         #expect(try await engine?.observe(sensor.seen(.names)).changed == false)

@@ -27,7 +27,7 @@ struct StandingTests {
             passcodePrivateRecoveryWrap: [],
             hardware: nil
         )
-        all = try KeyRing { _ in .random() }
+        all = try KeyRing(seal: .random()) { _ in .random() }
     }
 
     /// Every state with its name.
@@ -161,7 +161,7 @@ struct StandingTests {
 
     @Test("only the enrolled set's key may be missing", arguments: KeybagKeyName.allCases)
     func missing(name: KeybagKeyName) {
-        let ring = try? KeyRing { $0 == name ? nil : .random() }
+        let ring = try? KeyRing(seal: .random()) { $0 == name ? nil : .random() }
         #expect((ring != nil) == (name == .biometryCurrentSet))
     }
 }

@@ -1,6 +1,4 @@
-import CBOR
 import KeychainModel
-import Primitives
 import SecretMemory
 import Testing
 
@@ -70,6 +68,7 @@ struct UnknownSetTests {
         try await engine?.add("set", "secret", control)
         try await engine?.add("plain", "kept")
         let record = try #require(await engine?.keybag.record)
+        try engine?.forgetKeybag()
         await engine?.close()
         engine = nil
         try rewrite(record, enrolment: nil)
@@ -89,10 +88,11 @@ struct UnknownSetTests {
     }
 
     @Test("a keychain of an earlier version whose set was observed keeps the bound items", arguments: [1, 2])
-    func formerVersionSeen(version: UInt8) async throws {
+    func formerVersionSeen(version: UInt64) async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
         let record = try #require(await engine?.keybag.record)
+        try engine?.forgetKeybag()
         await engine?.close()
         engine = nil
         try rewrite(record, enrolment: record.enrolment, version: version)
@@ -108,24 +108,10 @@ struct UnknownSetTests {
     private static let now: Int64 = 1_700_000_000_000_000
 
     /// Replaces the keybag by one that version 1 or 2 would have written.
-    private func rewrite(_ record: KeybagRecord, enrolment: [UInt8]?, version: UInt8 = 1) throws {
+    private func rewrite(_ record: KeybagRecord, enrolment: [UInt8]?, version: UInt64 = 1) throws {
         var former = record
         former.enrolment = enrolment
-        former.hasFingers = true
-        former.epochEnds = []
-        former.enrolmentNames = nil
-        var octets = former.encoded()
-        // An array of 17 or 19 fields instead of 20, an older version number, and the last fields (true,
-        // empty bytes, null) omitted.
-        #expect(octets.prefix(2) == [0x94, 3] && octets.suffix(3) == [0xF5, 0x40, 0xF6])
-        octets.replaceSubrange(0..<2, with: version == 1 ? [0x91, 1] : [0x93, 2])
-        octets.removeLast(version == 1 ? 3 : 1)
-        let key = try keychain.keybagKey()
-        var writer = CBORWriter([UInt8]())
-        writer.writeArrayHead(count: 2)
-        writer.write(bytes: octets)
-        writer.write(bytes: KeyedDigest.of(octets, key: key))
-        try keychain.write(writer.finish(), to: "keybag")
+        try keychain.writeFormer(former, version: version)
     }
 
     @Test("a passcode change, recovery and a restart keep the set, and a later change is detected")
@@ -195,12 +181,5 @@ struct UnknownSetTests {
         for epoch in 1...100 { ends.end(UInt64(epoch), at: Int64(epoch)) }
         #expect(ends[36] == nil)
         #expect(ends[37] == 37 && ends[100] == 100)
-    }
-}
-
-extension TestKeychain {
-    /// The key that authenticates the keybag's file.
-    func keybagKey() throws -> Key {
-        try #require(try DeviceKeyFile(directory: StoreDirectory(path: path)).key("keybag"))
     }
 }

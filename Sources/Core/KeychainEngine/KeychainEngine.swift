@@ -51,18 +51,19 @@ public struct KeychainEngine: Sendable {
         audit: (any AuditLog)? = nil
     ) throws(KeychainError) {
         try directory.checkFiles()
-        let file = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
-        let reading = try Keybag.read(file, directory)
+        let file = KeybagFile(in: directory)
+        let reading = try file.read()
         try Keybag.checkOpens(reading, isForTests: isForTests)
         try ImportMark(in: directory).settle()
         try ItemReplacement(in: directory).settle()
         let standing: Standing
-        switch reading {
-        case .missing:
+        if let intact = reading.intact {
+            standing = .locked(intact.record)
+        } else if reading.isMissing, try !ItemStore.hasItems(in: directory) {
+            standing = .notSetUp
+        } else {
             // Items without a keybag mean a lost keybag, not a keychain that was never set up.
-            standing = try ItemStore.hasItems(in: directory) ? .damaged(last: nil) : .notSetUp
-        case .authentic(let record): standing = .locked(record)
-        case .damaged: standing = .damaged(last: nil)
+            standing = .damaged(last: nil)
         }
         let keysInMemory = KeysInMemory(standing)
         attempts = AttemptFile(directory: directory, audit: audit)
@@ -75,7 +76,7 @@ public struct KeychainEngine: Sendable {
             wallClock: wallClock,
             audit: audit
         )
-        if case .missing = reading {} else { try items.open() }
+        if !reading.isMissing { try items.open() }
         keybag = Keybag(
             standing,
             file: file,

@@ -1,6 +1,8 @@
 /// The names in a keychain's directory.
 package enum StoreFile: String, CaseIterable, Sendable {
     case keybag
+    /// The keybag once more.
+    case keybagCopy = "keybag.copy"
     case deviceKey = "device.key"
     case hardwareNotes = "tpm.notes"
     case attempts

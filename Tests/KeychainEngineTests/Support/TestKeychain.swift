@@ -108,6 +108,12 @@ final class TestKeychain: Sendable {
         try FileManager.default.attributesOfItem(atPath: file(name))[.size] as? Int ?? 0
     }
 
+    /// Replaces or creates a file, which only its owner can access.
+    func put(_ octets: [UInt8], as name: String) throws {
+        try Data(octets).write(to: URL(fileURLWithPath: file(name)))
+        unsafe chmod(file(name), 0o600)
+    }
+
     /// Overwrites a file in place, so that its owner and mode stay the same.
     func write(_ octets: [UInt8], to name: String) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))

@@ -12,7 +12,12 @@ enum PasscodeConstraint {
     /// A new key pair for a keybag.
     static func makePair() -> (publicKey: [UInt8], privateKey: Key) {
         let secret = Key.random()
-        return (unsafe secret.withUnsafeBytes { unsafe X25519.publicKey(of: $0) }, secret)
+        return (publicKey(of: secret), secret)
+    }
+
+    /// The public key of a keybag's private key.
+    static func publicKey(of privateKey: Key) -> [UInt8] {
+        unsafe privateKey.withUnsafeBytes { unsafe X25519.publicKey(of: $0) }
     }
 
     /// The public key of `privateKey`; nil if that is not a valid private key.

@@ -56,6 +56,9 @@ struct ItemSetDigest: Equatable {
 
     /// The hardware counter's value when the store was last counted; 0 without hardware.
     var generation: UInt64 = 0
+    /// The revision of the keybag that the items noted last, so that an older keybag is refused; 0 before any had a seal
+    /// (``StoredKeybag``).
+    var keybag: UInt64 = 0
     /// The sections in order; at least one, and the first begins before any group.
     private(set) var sections = [Section(first: .min)]
 
@@ -135,20 +138,22 @@ struct ItemSetDigest: Equatable {
         Array("touchstone \(version) item set ".utf8) + storeID
     }
 
-    /// Six numbers for each section: its first group, its number of groups, and its sum; the first section has the
-    /// generation in place of its first group.
+    /// Six numbers for each section: its first group, its number of groups, and its sum.
+    ///
+    /// The first section has the generation in place of its first group. The keybag's revision follows, unless it is 0.
     func sealed(
         with key: AEADKey,
         storeID: [UInt8],
         version: Int = ItemSchema.version
     ) -> [UInt8] {
         var numbers: [UInt64] = []
-        numbers.reserveCapacity(6 * sections.count)
+        numbers.reserveCapacity(6 * sections.count + 1)
         for (place, section) in sections.enumerated() {
             let words = section.sum.words
             numbers.append(place == 0 ? generation : UInt64(bitPattern: section.first))
             numbers += [section.sum.count, words[0], words[1], words[2], words[3]]
         }
+        if keybag > 0 { numbers.append(keybag) }
         for place in numbers.indices { numbers[place] = numbers[place].littleEndian }
         return unsafe numbers.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key, authenticating: Self.context(storeID, version))
@@ -168,7 +173,9 @@ struct ItemSetDigest: Equatable {
                 unsafe UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
         }
-        guard let numbers, !numbers.isEmpty, numbers.count % 6 == 0,
+        guard var numbers else { return nil }
+        if numbers.count % 6 == 1 { keybag = numbers.removeLast() }
+        guard !numbers.isEmpty, numbers.count % 6 == 0,
             numbers.count == 6 || version >= ItemSchema.sectionsVersion
         else { return nil }
         generation = numbers[0]

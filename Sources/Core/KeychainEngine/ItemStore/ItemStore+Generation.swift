@@ -21,14 +21,21 @@ extension ItemStore {
         commitsSinceCount = 0
     }
 
-    /// Sets the generation, durably.
-    func set(generation: UInt64, _ context: ItemContext) throws(KeychainError) {
+    /// Sets the generation and, unless it is nil, the noted revision of the keybag; durably.
+    func set(
+        generation: UInt64,
+        keybag: UInt64? = nil,
+        _ context: ItemContext
+    ) throws(KeychainError) {
         try reopenIfNeeded(context)
-        guard let digest = itemSet.digest, digest.generation != generation else { return }
+        guard let digest = itemSet.digest else { return }
+        let keybag = keybag ?? digest.keybag
+        guard digest.generation != generation || digest.keybag != keybag else { return }
         try changeSet(context) {
             itemSet.digest?.generation = generation
+            itemSet.digest?.keybag = keybag
             return true
         }
-        hasCounted()
+        if digest.generation != generation { hasCounted() }
     }
 }

@@ -95,9 +95,15 @@ extension ItemStore {
     }
 
     /// Records an empty set.
-    func writeEmptySet(with setKey: Key, storeID: [UInt8], generation: UInt64) throws(KeychainError) {
+    func writeEmptySet(
+        with setKey: Key,
+        storeID: [UInt8],
+        generation: UInt64,
+        keybag: UInt64
+    ) throws(KeychainError) {
         var empty = ItemSetDigest()
         empty.generation = generation
+        empty.keybag = keybag
         itemSet = ItemSetState(digest: empty)
         let digestKey = KeyedDigest(setKey)
         try database.transaction {
@@ -108,8 +114,12 @@ extension ItemStore {
 
     /// The recorded digest; nil if it is not authentic.
     func readDigest(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
-        let key = context.setRecord
-        return try ItemDatabase.translatingErrors {
+        try readDigest(with: context.setRecord, storeID: context.storeID)
+    }
+
+    /// The recorded digest; nil if it is not authentic for a key.
+    func readDigest(with key: AEADKey, storeID: [UInt8]) throws(KeychainError) -> ItemSetDigest? {
+        try ItemDatabase.translatingErrors {
             var recorded: ItemSetDigest?
             let statement = try database.statement("SELECT sealed FROM item_set WHERE id = ?")
             statement.bind(1, Self.digestRow)
@@ -118,7 +128,7 @@ extension ItemStore {
                     ItemSetDigest(
                         opening: unsafe Array($0),
                         with: key,
-                        storeID: context.storeID,
+                        storeID: storeID,
                         version: database.version
                     )
                 }

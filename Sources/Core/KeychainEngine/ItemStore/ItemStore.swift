@@ -60,11 +60,17 @@ final class ItemStore {
         storeID: [UInt8],
         setKey: Key,
         generation: UInt64 = 0,
+        keybag: UInt64 = 0,
         limits: StoreLimits = StoreLimits()
     ) throws(KeychainError) -> ItemStore {
         let database = try ItemDatabase(makingIn: directory)
         let store = ItemStore(directory: directory, database: database, limits: limits)
-        try store.writeEmptySet(with: setKey, storeID: storeID, generation: generation)
+        try store.writeEmptySet(
+            with: setKey,
+            storeID: storeID,
+            generation: generation,
+            keybag: keybag
+        )
         store.integrityFaults = []
         store.comparison = StoreComparison()
         return store

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// The generation of the store, which the hardware counts as well: an older copy of the store is refused, and
 /// distinguished from damage.
@@ -36,7 +37,8 @@ extension SealedItems {
             let generation = store.itemSet.generation
         else { return .unreadable }
         if adopting {
-            try store.set(generation: counted, context)
+            // The hardware follows: its present value accepts no store a second time.
+            try store.set(generation: counted &+ 1, context)
         } else if generation != counted, generation != counted &+ 1 {
             state.fault = KeychainError(.decode, cause: .rolledBack, remedy: .recover)
             report(
@@ -53,6 +55,30 @@ extension SealedItems {
     /// Increments the generation at once, after a change that no older copy may undo.
     func countOn() async {
         if withState({ grow(&$0) }) { await settle() }
+    }
+
+    /// The revision of the keybag that the items noted last, with the keys in memory; nil if they cannot be read.
+    func knownKeybag() -> UInt64? { withState { $0.store?.itemSet.digest?.keybag } }
+
+    /// The same before any key is in memory; `setKey` is the keybag's key of the set.
+    func knownKeybag(_ setKey: Key, storeID: [UInt8]) -> UInt64? {
+        withState { state in
+            guard let store = state.store else { return nil }
+            if let digest = store.itemSet.digest { return digest.keybag }
+            return try? store.readDigest(with: setKey.symmetric, storeID: storeID)?.keybag
+        }
+    }
+
+    /// Notes the revision of a keybag that was written, and increments the generation with it.
+    func countOn(keybag revision: UInt64) async {
+        let isNoted = withState { state in
+            guard state.fault == nil, let store = state.store, let context = try? keys.context(),
+                let digest = store.itemSet.digest
+            else { return false }
+            let generation = digest.generation + (state.isGenerationInStep ? 1 : 0)
+            return (try? store.set(generation: generation, keybag: revision, context)) != nil
+        }
+        if isNoted { await settle() }
     }
 
     /// Advances the hardware's counter after the store's; a failure is retried with the next commit.

@@ -25,7 +25,13 @@ extension SealedItems {
     }
 
     /// Looks for damaged and outdated items; with `accepting`, makes the valid ones the present state.
-    func repair(_ counted: HardwareCount, accepting: Bool) throws(KeychainError) -> StoreRepair {
+    ///
+    /// `keybag` is the revision of the open keybag.
+    func repair(
+        _ counted: HardwareCount,
+        keybag: UInt64,
+        accepting: Bool
+    ) throws(KeychainError) -> StoreRepair {
         try withState { (state) throws(KeychainError) in
             let context = try keys.context()
             let (source, isLogSaved) = try repairSource(state, context)
@@ -35,13 +41,17 @@ extension SealedItems {
             {
                 throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
             }
+            // Items that could not be read at the unlock were not compared with the keybag then.
+            if let known = source.itemSet.digest?.keybag, known > keybag {
+                throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
+            }
             var (repair, good) = try source.findings(context, parts: accepting ? 2 : 1)
             repair.isLogDamaged = isLogSaved != nil
             repair.isLogSaved = isLogSaved ?? false
             guard accepting, !repair.isWell else { return repair }
             let generation =
                 (counted.isAdopting ? nil : source.itemSet.generation) ?? counted.generation ?? 0
-            try source.write(good, generation: generation, context)
+            try source.write(good, generation: generation, keybag: keybag, context)
             repair.keptAside = try replaceItems(&state, context)
             return repair
         }
@@ -218,6 +228,7 @@ extension ItemStore {
     fileprivate func write(
         _ good: [Int64],
         generation: UInt64,
+        keybag: UInt64,
         _ context: ItemContext
     ) throws(KeychainError) {
         let new = ItemStore(
@@ -230,7 +241,8 @@ extension ItemStore {
             try new.writeEmptySet(
                 with: context.keys.itemSet,
                 storeID: context.storeID,
-                generation: generation
+                generation: generation,
+                keybag: keybag
             )
             for start in stride(from: 0, to: good.count, by: 256) {
                 try new.changeSet(context) {

@@ -140,7 +140,7 @@ public final class AttemptFile: AttemptStore {
     /// The newest slot of the file; nil if there is neither a file nor a keybag.
     private func read(_ version: inout FileVersion?) throws(KeychainError) -> Slot? {
         guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDONLY) else {
-            guard try !directory.has(StoreFile.keybag.rawValue) else { throw .damaged }
+            guard try !KeybagFile.exists(in: directory) else { throw .damaged }
             return nil
         }
         defer { close(file) }
@@ -159,8 +159,8 @@ public final class AttemptFile: AttemptStore {
         _ known: inout Known
     ) throws(KeychainError) {
         known.version = nil
-        let device = DeviceKeyFile(directory: directory)
-        try device.make()
+        // Beside a keybag only the recovery code replaces the device key, which authenticates the keybag too.
+        if try !KeybagFile.exists(in: directory) { try DeviceKeyFile(directory: directory).make() }
         guard let key = try key() else { throw .damaged }
         var octets = [UInt8](repeating: 0, count: 2 * Self.slotDistance)
         let first = (newest?.sequence ?? 0) &+ 1

@@ -16,18 +16,31 @@ struct DeviceKeyFile {
         file = AtomicFile(.deviceKey, in: directory, longest: Key.byteCount)
     }
 
-    /// The key derived for one purpose; nil if there is no file.
+    /// The key derived for one purpose; nil if there is no file, or a broken one: with another length, empty of content, or
+    /// unreadable.
     func key(_ label: String) throws(KeychainError) -> Key? {
-        guard var octets = try file.read() else { return nil }
-        let isWhole = octets.count == Key.byteCount
+        var octets: [UInt8]
+        do throws(KeychainError) {
+            guard let read = try file.read() else { return nil }
+            octets = read
+        } catch {
+            guard error.status == .decode || error.status == .io else { throw error }
+            return nil
+        }
+        let isWhole = octets.count == Key.byteCount && octets.contains { $0 != 0 }
         let device = Key(SecretBytes(consumingAndWiping: &octets))
-        guard isWhole else { throw .damaged }
+        guard isWhole else { return nil }
         return unsafe device.withUnsafeBytes { unsafe KeyDerivation.derive(label, from: $0, salt: []) }
     }
 
-    /// Creates the file if it does not exist.
+    /// Creates the file if it does not exist or is broken.
     func make() throws(KeychainError) {
-        guard try !directory.has(StoreFile.deviceKey.rawValue) else { return }
+        guard try key("keybag") == nil else { return }
+        try renew()
+    }
+
+    /// Replaces the key: codes and seals under the former one are invalid from now on.
+    func renew() throws(KeychainError) {
         var octets = RandomBytes.array(count: Key.byteCount)
         defer { wipe(&octets) }
         try file.replace(with: octets)

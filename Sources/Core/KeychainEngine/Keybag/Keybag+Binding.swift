@@ -86,6 +86,10 @@ extension Keybag {
         _ privateKey: Key
     ) async throws(KeychainError) {
         isMigrating = false
+        if record.revision == 0 {
+            try await unlock(record, with: keybagKey)
+            record = try authenticRecord()
+        }
         let former = record
         let binding = try await bind(
             stretched,

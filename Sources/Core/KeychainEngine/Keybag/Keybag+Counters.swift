@@ -33,7 +33,7 @@ extension Keybag {
     /// Destroys hardware objects that an interrupted operation left behind and that no keybag refers to.
     func removeLeftovers(keeping record: KeybagRecord?, of storeID: [UInt8]) async {
         try? await sealer.removeLeftovers(keeping: record?.blob, of: storeID)
-        let names = record?.hardware.map { [$0.epoch, $0.generation] } ?? []
+        let names = record?.hardware?.objects.map(\.blob) ?? []
         try? await counters?.removeLeftovers(keeping: names, of: storeID)
     }
 
@@ -42,6 +42,7 @@ extension Keybag {
         guard let counters, let names else { return }
         try? await counters.destroyEpoch(names.epoch)
         try? await counters.destroyGeneration(names.generation)
+        if let mark = names.mark { try? await counters.destroyMark(mark) }
     }
 
     /// Advances the epoch and stores its name in the record, with a new counter if the former one is gone; nil without
@@ -123,7 +124,7 @@ extension Keybag {
             throw error
         }
         do throws(KeychainError) {
-            try writeKeybag(record)
+            try writeKeybag(&record, keybagKey: keybagKey)
         } catch {
             try? await sealer.destroy(record.blob)
             await destroy(made)
@@ -157,7 +158,9 @@ extension Keybag {
             try? KeybagKeys.unwrapAll(of: record, with: $0)[.biometryCurrentSet]
         }
         var made = try await makeCounters(for: record.storeID)
-        made?.names.isAdopted = false
+        if let value = made?.generation { made?.names.adoptsAt = value }
+        // Without hardware its objects stay where they are: the record tells that they are known.
+        if made == nil { record.former += record.hardware?.objects ?? [] }
         record.hardware = made?.names
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: made?.epochSecret)
         if let currentSet {
@@ -174,5 +177,16 @@ extension Keybag {
         others.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
         return try? KeybagKeys.unwrapAll(of: others, with: wrapping)[.metadata]
+    }
+}
+
+extension KeybagRecord.HardwareCounters {
+    /// The hardware objects that it names.
+    var objects: [KeybagRecord.FormerObject] {
+        let mark = mark.map { KeybagRecord.FormerObject(kind: .mark, blob: $0) }
+        return [
+            KeybagRecord.FormerObject(kind: .epoch, blob: epoch),
+            KeybagRecord.FormerObject(kind: .generation, blob: generation),
+        ] + (mark.map { [$0] } ?? [])
     }
 }

@@ -46,7 +46,8 @@ extension Keybag {
                 fresh = key
             }
             if record != former {
-                try writeKeybag(record) { if let fresh { $0.setCurrentSetKey(fresh) } }
+                try writeKeybag(&record) { if let fresh { $0.setCurrentSetKey(fresh) } }
+                await items.countOn(keybag: record.revision)
             }
         }
         seenCompletions = enrolment.completions
@@ -86,13 +87,13 @@ extension Keybag {
             KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
             fresh = key
         }
-        try writeKeybag(record) { $0.setCurrentSetKey(fresh) }
+        try writeKeybag(&record) { $0.setCurrentSetKey(fresh) }
         report(
             .enrolmentChanged,
             detail: "epoch \(record.epoch)\(isFirst ? ", seen for the first time" : "")"
         )
         let count = items.dropCurrentSet()
-        await items.countOn()
+        await items.countOn(keybag: record.revision)
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 

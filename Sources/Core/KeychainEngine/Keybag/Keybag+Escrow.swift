@@ -22,7 +22,7 @@ extension Keybag {
         guard proof.factors.contains(.biometry), let counters, let escrow else {
             throw KeychainError(.authFailed, remedy: .usePasscode)
         }
-        let record = try authenticRecord()
+        let stored = try storedKeybag()
         let keybagKey: Key
         do throws(KeychainError) {
             let authorization = escrow.authorization.copy()
@@ -31,7 +31,8 @@ extension Keybag {
             self.escrow = nil
             throw KeychainError(.authFailed, cause: error.cause, remedy: .usePasscode)
         }
-        try await unlock(record, with: keybagKey)
+        try await verify(stored, keybagKey, nil)
+        try await unlock(stored.record, with: keybagKey)
         report(.keybagUnlocked, factors: [.biometry])
     }
 

@@ -13,17 +13,22 @@ extension Keybag {
 
     /// Compares the items with the hardware's count.
     func compareGenerations(with counted: UInt64, adopting: Bool) async throws(KeychainError) {
-        try await settle(try items.compare(with: counted, adopting: adopting), adopting: adopting)
+        let found = try items.compare(with: counted, adopting: adopting)
+        try await settle(found, adopting: adopting, at: counted)
     }
 
     /// Records whether the items were accepted with `adopting`, and lets the hardware follow them.
-    func settle(_ found: SealedItems.Comparison, adopting: Bool) async throws(KeychainError) {
-        if adopting, var record, let hardware = record.hardware {
+    func settle(
+        _ found: SealedItems.Comparison,
+        adopting: Bool,
+        at counted: UInt64?
+    ) async throws(KeychainError) {
+        if adopting || found == .current, var record, let hardware = record.hardware {
             // The acceptance by the recovery code also applies to a later repair of the items.
-            let isAdopted = found == .current
-            if hardware.isAdopted != isAdopted {
-                record.hardware?.isAdopted = isAdopted
-                try writeKeybag(record)
+            let adoptsAt = found == .current ? nil : counted
+            if hardware.adoptsAt != adoptsAt {
+                record.hardware?.adoptsAt = adoptsAt
+                try writeKeybag(&record)
             }
         }
         if found == .current { await items.settle() }

@@ -51,7 +51,8 @@ extension Keybag: KeybagKeeper {
         let passcode = Key(passcode.copy())
         await enterKeybag()
         defer { leaveKeybag() }
-        var record = try authenticRecord()
+        let stored = try storedKeybag()
+        var record = stored.record
         let stretched = await PasscodeDerivation.derive(passcode, salt: record.salt, cost: record.cost)
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
         let device: Key
@@ -79,7 +80,8 @@ extension Keybag: KeybagKeeper {
                 in: record,
                 with: constraint
             )
-        else { throw .damaged }
+        else { throw noteDamage() }
+        try await verify(stored, keybagKey, privateKey)
         if isMigrating {
             try await migrate(&record, stretched, keybagKey, privateKey)
         } else {
@@ -142,13 +144,10 @@ extension Keybag: KeybagKeeper {
         try await replace(former, with: &record, keybagKey: keybagKey)
         // Lost with the hardware that held its epoch: the next observation creates a new key.
         if record.needsCurrentSetKey { standing.setCurrentSetKey(nil) }
-        if record.hardware?.isAdopted == false {
-            if let counted = try await hardwareGeneration(of: record) {
-                try await compareGenerations(with: counted, adopting: true)
-            }
-        } else {
-            await items.countOn()
+        if let counted = try await hardwareGeneration(of: record), counted == record.hardware?.adoptsAt {
+            try await compareGenerations(with: counted, adopting: true)
         }
+        await complete()
         report(.passcodeChanged)
     }
 
@@ -163,8 +162,10 @@ extension Keybag: KeybagKeeper {
         }
         await enterKeybag()
         defer { leaveKeybag() }
-        let (former, keybagKey, privateKey) = try openWithRecovery(code)
-        try DeviceKeyFile(directory: directory).make()
+        let recovered = try await openWithRecovery(code)
+        let former = recovered.record
+        let (keybagKey, privateKey) = (recovered.keybagKey, recovered.privateKey)
+        try restoreDeviceKey(isDoubted: !recovered.isIntact)
         let binding = try await bind(
             passcode,
             keybagKey,
@@ -177,7 +178,7 @@ extension Keybag: KeybagKeeper {
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
         // The counts were authenticated with the device key: if that is new, or they are damaged, reset them.
-        if (try? attempts.load()) == nil { try attempts.reset() }
+        if !recovered.isIntact || (try? attempts.load()) == nil { try attempts.reset() }
         try await unlock(record, with: keybagKey, isRecovered: true)
         report(.keybagRecovered)
     }
@@ -192,7 +193,7 @@ extension Keybag: KeybagKeeper {
         await enterKeybag()
         defer { leaveKeybag() }
         do throws(KeychainError) {
-            _ = try openWithRecovery(code)
+            _ = try await openWithRecovery(code)
             return true
         } catch {
             guard error.status == .authFailed else { throw error }
@@ -202,91 +203,6 @@ extension Keybag: KeybagKeeper {
 }
 
 extension Keybag {
-    /// The keybag now on the disk: damage is detected before a passcode is tried.
-    func authenticRecord() throws(KeychainError) -> KeybagRecord {
-        switch try readKeybag() {
-        case .missing:
-            guard case .notSetUp = standing else { throw noteDamage() }
-            throw .notSetUp
-        case .authentic(let found):
-            if let record, record.storeID != found.storeID { throw noteDamage() }
-            standing.read(found)
-            return found
-        case .damaged: throw noteDamage()
-        }
-    }
-
-    private func noteDamage() -> KeychainError {
-        if !standing.isFileDamaged { report(.tamperDetected, detail: "keybag") }
-        standing.foundDamage()
-        return .damaged
-    }
-
-    /// The keybag on the disk, its key, and the private key for items constrained to the passcode.
-    func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
-        let record: KeybagRecord
-        switch try readKeybag() {
-        case .missing: throw .notSetUp
-        case .damaged(nil): throw noteDamage()
-        case .authentic(let found), .damaged(.some(let found)): record = found
-        }
-        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: record.storeID)
-        guard
-            let keybagKey = KeybagKeys.unwrap(
-                record.recoveryWrap,
-                KeybagKeys.byRecovery,
-                in: record,
-                with: recovery.keybag
-            )
-        else { throw KeychainError(.authFailed) }
-        guard
-            let privateKey = KeybagKeys.unwrap(
-                record.passcodePrivateRecoveryWrap,
-                KeybagKeys.privateByRecovery,
-                in: record,
-                with: recovery.constraint
-            )
-        else { throw .damaged }
-        return (record, keybagKey, privateKey)
-    }
-
-    /// Loads the record's keys, and creates a key for the current set if a change destroyed it.
-    ///
-    /// `isRecovered` says that the recovery code opened it, which also accepts an older copy of the store.
-    func unlock(
-        _ authentic: KeybagRecord,
-        with keybagKey: Key,
-        isRecovered: Bool = false
-    ) async throws(KeychainError) {
-        var record = authentic
-        let wrapping = try await epochInStep(of: &record, keybagKey)
-        if record.needsCurrentSetKey {
-            KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
-        }
-        if record != authentic { try writeKeybag(record) }
-        let isFirst = standing.context == nil
-        let isAdopting = isRecovered || record.hardware?.isAdopted == false
-        // Read before the keys are used, so that no item is read before the comparison.
-        let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
-        var keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
-        keys.withholdsCurrentSet = isCurrentSetUntold
-        let opened = Standing.open(OpenKeybag(record, keys), keybagKey: keybagKey)
-        let found: SealedItems.Comparison?
-        do throws(KeychainError) {
-            found = try items.unlock(
-                with: opened,
-                isFirst: isFirst,
-                counted: counted.map { ($0, adopting: isAdopting) }
-            )
-        } catch {
-            standing = opened
-            throw error
-        }
-        standing = opened
-        if let found { try await settle(found, adopting: isAdopting) }
-        await renewEscrow(of: keybagKey)
-    }
-
     static func acceptable(_ passcode: consuming SecretBytes) throws(KeychainError) -> Key {
         guard (1...longestPasscode).contains(passcode.count) else { throw KeychainError(.param) }
         return Key(passcode)

@@ -16,19 +16,21 @@ extension Keybag {
         guard standing.keybagKey != nil else { throw .locked }
         guard let key = proof.passcodeKey, PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
         else { throw KeychainError(.authFailed) }
-        var counted = SealedItems.HardwareCount(
-            generation: try items.knownGeneration(),
-            isAdopting: record.hardware?.isAdopted == false
-        )
+        var generation = try items.knownGeneration()
         // If the items could not be read at the unlock, they were not compared with the hardware's counter then.
-        if counted.generation == nil { counted.generation = try await hardwareGeneration(of: record) }
-        let repair = try items.repair(counted, accepting: accepting)
+        if generation == nil { generation = try await hardwareGeneration(of: record) }
+        let counted = SealedItems.HardwareCount(
+            generation: generation,
+            isAdopting: generation != nil && generation == record.hardware?.adoptsAt
+        )
+        let repair = try items.repair(counted, keybag: record.revision, accepting: accepting)
         guard let aside = repair.keptAside else { return repair }
         if let generation = counted.generation {
             try await compareGenerations(with: generation, adopting: counted.isAdopting)
             // Restoring the former file must be detected.
             await items.countOn()
         }
+        await complete()
         report(
             .tamperDetected,
             factors: [.passcode],

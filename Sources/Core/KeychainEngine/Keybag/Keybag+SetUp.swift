@@ -41,6 +41,8 @@ extension Keybag {
         var counters: NewCounters?
         do throws(KeychainError) {
             counters = try await makeCounters(for: storeID)
+            // No keybag tells otherwise yet, so the hardware may know this keychain from the start.
+            counters?.names.mark = try await self.counters?.makeMark(of: storeID)
             let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
             var record = Self.newRecord(storeID, binding, pair, wrapping, code, counters?.names)
             var ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
@@ -100,7 +102,8 @@ extension Keybag {
                 storeID: storeID,
                 with: recovery.constraint
             ),
-            hardware: hardware
+            hardware: hardware,
+            revision: 1
         )
         for name in KeybagKeyName.allCases where name != .biometryCurrentSet {
             KeybagKeys.wrap(.random(), as: name, in: &record, with: wrapping)
@@ -123,11 +126,12 @@ extension Keybag {
             storeID: record.storeID,
             setKey: ring.itemSet,
             generation: generation ?? 0,
+            keybag: record.revision,
             limits: items.limits
         )
         let keybag = OpenKeybag(record, ring)
         try fill(fresh, keybag.context)
-        try writeFile(of: record)
+        try writeFile(of: record, keybagKey: keybagKey)
         items.use(fresh, counted: generation)
         standing = .open(keybag, keybagKey: keybagKey)
     }

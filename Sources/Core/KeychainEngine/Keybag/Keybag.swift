@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// The keybag of a keychain: creates, opens, locks and changes it, and says with which keys items are opened.
@@ -13,7 +14,7 @@ public actor Keybag: AuditReporter {
     let requestedCost: PasscodeDerivation.Cost?
     /// Whether this daemon has a test part: then it opens only keybags whose assurance is `test`.
     let isForTests: Bool
-    let file: AtomicFile
+    let file: KeybagFile
     /// The counts of failed attempts.
     let attempts: AttemptFile
     /// The items, which get every change of the keys.
@@ -28,6 +29,8 @@ public actor Keybag: AuditReporter {
     var isCurrentSetUntold = false
     /// The keybag key in escrow with the hardware; nil if there is none.
     var escrow: Escrow?
+    /// How the keybag's files were found when they were last read.
+    var fileState = FileState.inStep
     /// Whether the next right passcode seals the keybag again.
     var isMigrating = false
 
@@ -36,7 +39,7 @@ public actor Keybag: AuditReporter {
 
     init(
         _ standing: Standing,
-        file: AtomicFile,
+        file: KeybagFile,
         in directory: StoreDirectory,
         attempts: AttemptFile,
         items: SealedItems,
@@ -85,61 +88,55 @@ public actor Keybag: AuditReporter {
 }
 
 extension Keybag {
-    enum KeybagReading {
-        case missing
-        case authentic(KeybagRecord)
-        /// With the record if it could be parsed: the recovery code authenticates it by opening it.
-        case damaged(KeybagRecord?)
+    /// How the keybag's two files were found.
+    enum FileState {
+        /// Both hold the same.
+        case inStep
+        /// One holds an earlier keybag.
+        case behind
+        /// One is damaged or missing.
+        case faulty
     }
 
     /// Reads the keybag from the disk.
-    func readKeybag() throws(KeychainError) -> KeybagReading {
-        let reading = try Self.read(file, directory)
+    func readKeybag() throws(KeychainError) -> KeybagFile.Reading {
+        let reading = try file.read()
         try Self.checkOpens(reading, isForTests: isForTests)
         return reading
     }
 
     /// Refuses a keybag created without test parts if this daemon has some: a test's prompt program or sensor must not
     /// use it.
-    static func checkOpens(_ reading: KeybagReading, isForTests: Bool) throws(KeychainError) {
-        switch reading {
-        case .authentic(let record), .damaged(.some(let record)):
-            guard isForTests, record.assurance > .test else { return }
-            throw KeychainError(.notAvailable, cause: .notForTests)
-        case .missing, .damaged(nil): return
-        }
-    }
-
-    /// Reads the keybag and verifies that it is intact.
-    static func read(
-        _ file: AtomicFile,
-        _ directory: StoreDirectory
-    ) throws(KeychainError) -> KeybagReading {
-        do throws(KeychainError) {
-            guard let octets = try file.read() else { return .missing }
-            let key = try DeviceKeyFile(directory: directory).key("keybag")
-            let (record, isAuthentic) = try KeybagRecord.read(octets, key: key)
-            return isAuthentic ? .authentic(record) : .damaged(record)
-        } catch {
-            guard error.status == .decode else { throw error }
-            return .damaged(nil)
-        }
+    static func checkOpens(_ reading: KeybagFile.Reading, isForTests: Bool) throws(KeychainError) {
+        guard isForTests, let record = reading.record, record.assurance > .test else { return }
+        throw KeychainError(.notAvailable, cause: .notForTests)
     }
 
     /// Writes the keybag, all or nothing, and makes it the current one together with another change of its state.
+    ///
+    /// The record gets the next revision, and its seal by `keybagKey`, or by the keys in memory if that is nil.
     func writeKeybag(
-        _ record: KeybagRecord,
+        _ record: inout KeybagRecord,
+        keybagKey: Key? = nil,
         with change: (inout Standing) -> Void = { _ in }
     ) throws(KeychainError) {
-        try writeFile(of: record)
+        // The first seal makes a record of a version before 4 authentic: the items must know of none.
+        let isFirst = record.revision == 0
+        guard !isFirst || items.fault == nil && items.knownKeybag() == 0 else { throw .damaged }
+        var next = record
+        next.revision += 1
+        try writeFile(of: next, keybagKey: keybagKey)
+        record = next
         var new = standing
         new.wrote(record)
         change(&new)
         standing = new
     }
 
-    func writeFile(of record: KeybagRecord) throws(KeychainError) {
-        guard let key = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
-        try file.replace(with: record.file(authenticatedBy: key))
+    func writeFile(of record: KeybagRecord, keybagKey: Key?) throws(KeychainError) {
+        guard let deviceKey = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
+        let derived = keybagKey.map { KeybagKeys.sealKey(keybagKey: $0, storeID: record.storeID) }
+        guard let sealKey = derived ?? standing.sealKey else { throw .locked }
+        try file.replace(with: StoredKeybag.file(of: record, sealKey: sealKey, deviceKey: deviceKey))
     }
 }

@@ -52,6 +52,8 @@ struct KeyRing {
     let lookup: Key
     /// Digests the set of items.
     let itemSet: Key
+    /// Seals the record (``StoredKeybag``).
+    let seal: Key
     private var others: [KeybagKeyName: Key]
     /// Whether the current set's key is withheld, because the set cannot be compared with the known one now.
     var withholdsCurrentSet = false
@@ -59,9 +61,14 @@ struct KeyRing {
     /// Unwraps all keys; only the current set's key may be missing: a change of the enrolled set while the keybag was
     /// locked destroys it.
     ///
-    /// - Parameter open: unwraps the key of a name; nil if the keybag has none.
+    /// - Parameters:
+    ///   - seal: the key that seals the record.
+    ///   - open: unwraps the key of a name; nil if the keybag has none.
     /// - Throws: ``KeychainError`` with `errSecDecode` if another key is missing.
-    init(opening open: (KeybagKeyName) throws(KeychainError) -> Key?) throws(KeychainError) {
+    init(
+        seal: Key,
+        opening open: (KeybagKeyName) throws(KeychainError) -> Key?
+    ) throws(KeychainError) {
         var keys: [KeybagKeyName: Key] = [:]
         for name in KeybagKeyName.allCases { keys[name] = try open(name) }
         let isWhole = KeybagKeyName.allCases.allSatisfy { $0 == .biometryCurrentSet || keys[$0] != nil }
@@ -72,6 +79,7 @@ struct KeyRing {
         self.metadata = metadata
         self.lookup = lookup
         self.itemSet = itemSet
+        self.seal = seal
         others = keys
     }
 

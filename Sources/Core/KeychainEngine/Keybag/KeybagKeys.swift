@@ -19,6 +19,11 @@ enum KeybagKeys {
         KeyDerivation.derive("passcode private key", from: [passcodeKey], salt: storeID)
     }
 
+    /// The key of the seal of a record (``StoredKeybag``).
+    static func sealKey(keybagKey: Key, storeID: [UInt8]) -> Key {
+        KeyDerivation.derive("keybag seal", from: [keybagKey], salt: storeID)
+    }
+
     /// The keys derived from the recovery code.
     static func recoveryKeys(code: Key, storeID: [UInt8]) -> (keybag: Key, constraint: Key) {
         (
@@ -43,15 +48,27 @@ enum KeybagKeys {
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` if a key is missing or not authentic.
     static func unwrapAll(of record: KeybagRecord, with wrapping: Wrapping) throws(KeychainError) -> KeyRing {
-        try KeyRing { (name) throws(KeychainError) in
-            guard let wrapped = record.keys[name.rawValue] else { return nil }
-            do {
-                let context = record.context(of: name)
-                let key = wrapping.key(for: name, of: record).symmetric
-                return try AEAD.openKey(wrapped, with: key, authenticating: context)
-            } catch {
-                throw .damaged
-            }
+        let seal = sealKey(keybagKey: wrapping.keybagKey, storeID: record.storeID)
+        return try KeyRing(seal: seal) { (name) throws(KeychainError) in
+            try unwrap(name, of: record, with: wrapping)
+        }
+    }
+
+    /// Unwraps one key of a record; nil if it has none.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` if the key is not authentic.
+    static func unwrap(
+        _ name: KeybagKeyName,
+        of record: KeybagRecord,
+        with wrapping: Wrapping
+    ) throws(KeychainError) -> Key? {
+        guard let wrapped = record.keys[name.rawValue] else { return nil }
+        do {
+            let context = record.context(of: name)
+            let key = wrapping.key(for: name, of: record).symmetric
+            return try AEAD.openKey(wrapped, with: key, authenticating: context)
+        } catch {
+            throw .damaged
         }
     }
 

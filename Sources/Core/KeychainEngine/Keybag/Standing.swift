@@ -61,6 +61,14 @@ extension Standing {
         }
     }
 
+    /// The key that seals the record; nil while no key is in memory.
+    var sealKey: Key? {
+        switch self {
+        case .notSetUp, .damaged, .locked: nil
+        case .halfOpen(let keybag), .open(let keybag, _): keybag.keys.seal
+        }
+    }
+
     /// The key that wraps the others; nil unless unlocked.
     var keybagKey: Key? {
         if case .open(_, let keybagKey) = self { keybagKey } else { nil }
@@ -86,7 +94,8 @@ extension Standing {
 
     // MARK: Changes
 
-    /// Records that the keybag was read again; damage is forgotten only once the keybag is opened or written.
+    /// Records that the keybag was read again: while keys are in memory, one whose seal was verified with them; damage is
+    /// forgotten only once the keybag is opened or written.
     mutating func read(_ found: KeybagRecord) {
         switch self {
         case .notSetUp, .locked: self = .locked(found)

@@ -19,7 +19,7 @@ struct ImportMark {
     /// Ends an import: with a keybag it is complete; without one its items are removed, and then the mark.
     func settle() throws(KeychainError) {
         guard try directory.has(StoreFile.importMark.rawValue) else { return }
-        if try !directory.has(StoreFile.keybag.rawValue) {
+        if try !KeybagFile.exists(in: directory) {
             for name in [StoreFile.itemsLog, .itemsSharedMemory, .itemsJournal, .items] { try remove(name) }
             try sync()
         }

@@ -24,11 +24,14 @@ extension Keybag {
     ) async throws(KeychainError) -> sending R {
         await enterKeybag()
         defer { leaveKeybag() }
-        var (record, keybagKey, privateKey) = try openWithRecovery(code)
+        let recovered = try await openWithRecovery(code)
+        var record = recovered.record
         record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
-        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
+        let wrapping = KeybagKeys.Wrapping(keybagKey: recovered.keybagKey, epoch: nil)
         let context = ItemContext(of: record, try KeybagKeys.unwrapAll(of: record, with: wrapping))
-        return try body(RecoveredKeys(context: context, passcodeKey: PasscodeKey(privateKey.copy())))
+        return try body(
+            RecoveredKeys(context: context, passcodeKey: PasscodeKey(recovered.privateKey.copy()))
+        )
     }
 }
 

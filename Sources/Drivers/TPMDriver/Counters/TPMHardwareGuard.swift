@@ -56,13 +56,13 @@ public struct TPMHardwareGuard: HardwareGuard {
         try await tpm.destroy(counter, .generation)
     }
 
-    /// Removes the keychain's counters, labelled or noted, except the given ones.
+    /// Removes the keychain's counters and marks, labelled or noted, except the given ones.
     public func removeLeftovers(
         keeping counters: [[UInt8]],
         of keychain: [UInt8]
     ) async throws(KeychainError) {
         try await tpm.removeLeftovers(
-            [.epoch, .generation],
+            [.epoch, .generation, .mark],
             keeping: counters,
             of: KeychainLabel(of: keychain)
         )
@@ -71,6 +71,21 @@ public struct TPMHardwareGuard: HardwareGuard {
     /// Whether this chip holds an index of the keychain.
     public func holdsIndex(of keychain: [UInt8]) async throws(KeychainError) -> Bool {
         try await tpm.holdsIndex(of: KeychainLabel(of: keychain))
+    }
+
+    /// Looks through this program's indices.
+    public func mark(of keychain: [UInt8]) async throws(KeychainError) -> [UInt8]? {
+        try await tpm.mark(of: KeychainLabel(of: keychain))
+    }
+
+    /// Creates the mark, if there is none.
+    public func makeMark(of keychain: [UInt8]) async throws(KeychainError) -> [UInt8] {
+        try await tpm.makeMark(of: KeychainLabel(of: keychain))
+    }
+
+    /// Removes a mark.
+    public func destroyMark(_ mark: [UInt8]) async throws(KeychainError) {
+        try await tpm.destroy(mark, .mark)
     }
 
     /// Sets the lockout authorisation; never sends a guess.

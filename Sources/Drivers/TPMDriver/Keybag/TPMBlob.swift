@@ -18,6 +18,8 @@ struct TPMBlob: Equatable {
         case escrow = 4
         /// A private key that an app uses.
         case privateKey = 5
+        /// That the chip knows a keychain.
+        case mark = 6
     }
 
     var kind: Kind
@@ -76,7 +78,11 @@ extension TPMBlob {
     /// The definition of the index; nil for a blob without one.
     var definition: NVIndex? {
         guard let index else { return nil }
-        return kind == .keybag ? .pin(index, label) : .counter(index, label)
+        return switch kind {
+        case .keybag: .pin(index, label)
+        case .mark: label.map { .mark(index, $0) }
+        case .epoch, .generation, .escrow, .privateKey: .counter(index, label)
+        }
     }
 
     /// Whether two blobs have the same index in the same chip.

@@ -38,7 +38,18 @@ struct NVIndex: Equatable {
         )
     }
 
-    /// Both definitions that an index with this label can have.
+    /// An index that is never written: that it exists tells that the chip knows a keychain (`TPM2_NT_ORDINARY`).
+    ///
+    /// Its policy for writing is the label, which no session can satisfy.
+    static func mark(_ handle: TPM2_HANDLE, _ label: KeychainLabel) -> NVIndex {
+        NVIndex(
+            handle: handle,
+            attributes: kTPMA_NV_POLICYWRITE | kTPMA_NV_OWNERREAD | kTPMA_NV_NO_DA,
+            policy: label.octets
+        )
+    }
+
+    /// Both definitions that an index of a seal or a counter with this label can have.
     static func all(_ handle: TPM2_HANDLE, _ label: KeychainLabel) -> [NVIndex] {
         [.pin(handle, label), .counter(handle, label)]
     }
@@ -60,7 +71,7 @@ struct NVIndex: Equatable {
         return switch kind {
         case .keybag: isPIN
         case .epoch, .generation: !isPIN
-        case .escrow, .privateKey: false
+        case .escrow, .privateKey, .mark: false
         }
     }
 
@@ -125,6 +136,16 @@ extension TPMConnection {
             throw .missingIndex
         }
         return handle
+    }
+
+    /// Whether the chip has an index that has this definition and was never written.
+    func holds(_ index: NVIndex) throws(TPMError) -> Bool {
+        do throws(TPMError) {
+            return try name(of: try known(index)) == index.nameBeforeWritten
+        } catch {
+            guard error == .missingIndex else { throw error }
+            return false
+        }
     }
 
     /// Runs commands on an index; its cached handle is dropped if the index was deleted meanwhile.

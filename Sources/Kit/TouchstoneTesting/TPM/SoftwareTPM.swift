@@ -27,7 +27,8 @@ package actor SoftwareTPM {
     package struct State: Sendable {
         let files: [String: Data]
 
-        init(directory: String) throws {
+        /// The state that a directory holds.
+        package init(directory: String) throws {
             // The chip may replace a file between the listing and the reading: then list again.
             for _ in 0..<100 {
                 if let files = try? Self.read(directory) {
@@ -36,6 +37,13 @@ package actor SoftwareTPM {
                 }
             }
             files = try Self.read(directory)
+        }
+
+        /// Writes the state into a directory.
+        package func write(to directory: String) throws {
+            for (name, content) in files {
+                try content.write(to: URL(fileURLWithPath: "\(directory)/\(name)"))
+            }
         }
 
         private static func read(_ directory: String) throws -> [String: Data] {
@@ -258,9 +266,7 @@ package actor SoftwareTPM {
         for name in try FileManager.default.contentsOfDirectory(atPath: stateDirectory) {
             try FileManager.default.removeItem(atPath: "\(stateDirectory)/\(name)")
         }
-        for (name, content) in state.files {
-            try content.write(to: URL(fileURLWithPath: "\(stateDirectory)/\(name)"))
-        }
+        try state.write(to: stateDirectory)
     }
 
     private nonisolated var stateDirectory: String { directory.appending("state") }

@@ -51,13 +51,31 @@ public protocol HardwareGuard: Sendable {
     /// - Throws: ``KeychainError`` if it may still be there.
     func destroyGeneration(_ counter: [UInt8]) async throws(KeychainError)
 
-    /// Removes counters that were created for a keychain, except these.
+    /// Removes counters and marks that were created for a keychain, except these.
     ///
     /// - Throws: ``KeychainError`` if some may be left.
     func removeLeftovers(keeping counters: [[UInt8]], of keychain: [UInt8]) async throws(KeychainError)
 
     /// Whether this hardware holds any object that was created for a keychain, by its permanent identifier.
     func holdsIndex(of keychain: [UInt8]) async throws(KeychainError) -> Bool
+
+    /// The mark by which the hardware knows a keychain: made once a keybag that names its counters is durable.
+    ///
+    /// - Parameter keychain: the keychain's permanent identifier.
+    /// - Returns: the mark; nil if the hardware does not know the keychain.
+    /// - Throws: ``KeychainError`` if the hardware does not answer.
+    func mark(of keychain: [UInt8]) async throws(KeychainError) -> [UInt8]?
+
+    /// Makes the hardware know a keychain, so that a record which tells otherwise is refused.
+    ///
+    /// - Returns: the mark, which may have been there already.
+    /// - Throws: ``KeychainError`` if the hardware does not answer or has no room.
+    func makeMark(of keychain: [UInt8]) async throws(KeychainError) -> [UInt8]
+
+    /// Removes a mark, if it is still there.
+    ///
+    /// - Throws: ``KeychainError`` if it may still be there.
+    func destroyMark(_ mark: [UInt8]) async throws(KeychainError)
 
     /// Sets the authorisation that resets the chip's own lockout, if it is still empty.
     ///
