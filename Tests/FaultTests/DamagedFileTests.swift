@@ -66,17 +66,20 @@ struct DamagedFileTests {
     }
 
     // Catches a daemon that creates a new keybag in the place of an unreadable one.
-    @Test("a damaged keybag, device key or attempt file opens nothing and is never replaced")
+    @Test("damage of both keybag files, the device key or the attempt file opens nothing, and nothing is replaced")
     func flippedKeys() async throws {
         let (keychain, image, items) = try await Self.prepared()
         let keybag = image.files["keybag"]?.count ?? 0
+        func both(_ damage: (FileImage, String) -> FileImage) -> FileImage {
+            damage(damage(image, "keybag"), "keybag.copy")
+        }
         let damages: [(String, FileImage)] = [
-            ("first byte of the keybag", image.flipped("keybag", bit: 3)),
-            ("middle of the keybag", image.flipped("keybag", bit: keybag * 4)),
-            ("last byte of the keybag", image.flipped("keybag", bit: keybag * 8 - 1)),
+            ("first byte of the keybag", both { $0.flipped($1, bit: 3) }),
+            ("middle of the keybag", both { $0.flipped($1, bit: keybag * 4) }),
+            ("last byte of the keybag", both { $0.flipped($1, bit: keybag * 8 - 1) }),
             ("device key", image.flipped("device.key", bit: 77)),
-            ("half a keybag", image.changed("keybag") { Array($0.prefix($0.count / 2)) }),
-            ("empty keybag", image.changed("keybag") { _ in [] }),
+            ("half a keybag", both { $0.changed($1) { Array($0.prefix($0.count / 2)) } }),
+            ("empty keybag", both { $0.changed($1) { _ in [] } }),
             ("no device key", image.changed("device.key") { _ in nil }),
         ]
         for (name, damage) in damages {
