@@ -66,7 +66,7 @@ struct DamagedFileTests {
     }
 
     // Catches a daemon that creates a new keybag in the place of an unreadable one.
-    @Test("damage of both keybag files, the device key or the attempt file opens nothing, and nothing is replaced")
+    @Test("two damaged keybag files, or a damaged device key or attempt file, open nothing and stay")
     func flippedKeys() async throws {
         let (keychain, image, items) = try await Self.prepared()
         let keybag = image.files["keybag"]?.count ?? 0

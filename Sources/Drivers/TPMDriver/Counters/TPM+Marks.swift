@@ -9,7 +9,9 @@ extension TPM {
     /// See ``TPMHardwareGuard/mark(of:)``; about one command for each of this program's indices.
     func mark(of label: KeychainLabel) throws(KeychainError) -> [UInt8]? {
         do throws(TPMError) {
-            return try withConnection { connection throws(TPMError) in try Self.mark(of: label, on: connection) }
+            return try withConnection { connection throws(TPMError) in
+                try Self.mark(of: label, on: connection)
+            }
         } catch {
             throw KeychainError(error)
         }
