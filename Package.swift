@@ -104,6 +104,11 @@ let package = Package(
         .target(name: "CWithoutFoundation"),
         .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
+            name: "CFrequentWords",
+            exclude: ["words.txt", "phrases.txt"],
+            cSettings: [.headerSearchPath(".")]
+        ),
+        .target(
             name: "COpenSSL",
             // The linker exports only the symbols that it sees a library use.
             linkerSettings: [
@@ -121,7 +126,7 @@ let package = Package(
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
-        .target(name: "FrequentWords", swiftSettings: nearC),
+        .target(name: "FrequentWords", dependencies: ["CFrequentWords"], swiftSettings: nearC),
         .target(name: "ModularArithmetic", swiftSettings: settings),
         // The only target that calls cryptography in C.
         .target(
@@ -367,7 +372,9 @@ let package = Package(
         ),
         .testTarget(
             name: "AuthenticationEngineTests",
-            dependencies: ["AuthenticationEngine", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
+            dependencies: [
+                "AuthenticationEngine", "FrequentWords", "KeychainModel", "SecretMemory", "TouchstoneTesting",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -673,7 +680,10 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
 /// The layers, as folders under `Sources`: a target imports targets of its own folder or of one listed before it
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
-    "C": ["CLinux", "CWithoutFoundation", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
+    "C": [
+        "CFrequentWords", "CLinux", "CWithoutFoundation", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd",
+        "CTSS2",
+    ],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Primitives", "Threads"],
     "Model": ["BrokerProtocol", "KeychainModel", "SystemFacts", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "Desk", "KeychainEngine", "SystemMigration"],

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes Sources/Ground/FrequentWords/FrequentWords+Data.swift.
+"""Writes Sources/C/CFrequentWords/words.txt.
 
     pip install zxcvbn==4.5.0 && Scripts/passcode-words/generate.py
 
 The frequency lists are zxcvbn's (MIT, see NOTICE): leaked passwords, Wikipedia, film and television, names. own.txt
 beside this script adds words in other languages, teams, heroes, runs of digits. A word has the best of its ranks; only
-letters a to z and digits are kept, because case and look-alikes are folded when a passcode is checked.
+letters a to z and digits are kept, because case and look-alikes are folded when a passcode is checked. Of the words of two
+letters only frequent ones are kept, because nearly every pair of letters is listed somewhere.
 """
 import math
 import os
@@ -14,25 +15,27 @@ import re
 from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.path.join(HERE, "../../Sources/Ground/FrequentWords/FrequentWords+Data.swift")
+TARGET = os.path.join(HERE, "../../Sources/C/CFrequentWords/words.txt")
 BITS = "!#$%&'()*+,-./:;"
 BLOCK = 16
 OWN_RANK = 1000
+TEXTS = ["english_wikipedia", "us_tv_and_film"]
+MOST_FREQUENT = 300
 
 ranks = {}
 
 
-def add(word, rank):
-    if re.fullmatch(r"[a-z0-9]{3,25}", word):
+def add(word, rank, shortest=3):
+    if shortest <= len(word) <= 25 and re.fullmatch(r"[a-z0-9]+", word):
         ranks[word] = min(rank, ranks.get(word, rank))
 
 
-for words in FREQUENCY_LISTS.values():
+for name, words in FREQUENCY_LISTS.items():
     for index, word in enumerate(words):
-        add(word.lower(), index + 1)
+        add(word.lower(), index + 1, 2 if name in TEXTS and index < MOST_FREQUENT and word.isalpha() else 3)
 with open(os.path.join(HERE, "own.txt")) as own:
     for word in own.read().split():
-        add(word, OWN_RANK)
+        add(word, OWN_RANK, 2)
 
 lines = []
 words = sorted(ranks)
@@ -46,13 +49,5 @@ for start in range(0, len(words), BLOCK):
     lines.append(line)
 
 with open(TARGET, "w") as target:
-    target.write(
-        "// Written by Scripts/passcode-words/generate.py: do not edit. Lists: zxcvbn 4.5.0 (MIT, see NOTICE), own.txt.\n"
-        "// swift-format-ignore-file\n\n"
-        "extension FrequentWords {\n"
-        f"    /// {len(words)} words; the form is told at ``FrequentWords``.\n"
-        '    static let text: StaticString = """\n'
-    )
-    for line in lines:
-        target.write(f"        {line}\n")
-    target.write('        """\n}\n')
+    target.write("\n".join(lines) + "\n")
+print(f"{len(words)} words")

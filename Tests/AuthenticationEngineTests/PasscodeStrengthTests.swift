@@ -1,4 +1,5 @@
 import Foundation
+import FrequentWords
 import KeychainModel
 import SecretMemory
 import Testing
@@ -43,6 +44,56 @@ struct PasscodeStrengthTests {
     )
     func common(_ text: String) {
         #expect(judge(text) == .refused(.common))
+    }
+
+    @Test(
+        "words are known reversed, joined, with years, with digits for letters, and in other languages",
+        arguments: [
+            "MyDogIsBrown2019", "Tr0ub4dor&3xyz", "mydogisbrown", "NworBsIgodym2019", "drowssap-terces!",
+            "monkey-dragon-yeknom", "ILoveMyDogRover1985", "thisismypassword1", "MyCatIsMyCat2020",
+            "tequieromucho", "ichliebedich1", "jetaimemaman", "amoreternoteamo", "manchesterunited1",
+            "5umm3r-h0l1d4y!", "JohnSmith1985!", "liverpoolFC1892",
+        ]
+    )
+    func joined(_ text: String) {
+        #expect(judge(text) != .acceptable)
+    }
+
+    @Test("capitals in unusual places make a word costlier, usual ones do not")
+    func capitals() {
+        func bits(_ text: String) -> Int {
+            Guessability(knowsWords: true, userName: nil).bits(
+                of: Array(text.utf8).span,
+                upTo: text.utf8.count
+            )
+        }
+        let plain = bits("basketball")
+        for text in ["Basketball", "BASKETBALL", "basketbalL"] { #expect(bits(text) == plain, "\(text)") }
+        for text in ["baSketball", "BasKetBall", "bAsKeTbAlL"] { #expect(bits(text) > plain, "\(text)") }
+        // Backwards it costs one decision more.
+        #expect((plain + 1...plain + 3).contains(bits("llabteksab")))
+    }
+
+    @Test("the lists are whole: added words are found, also backwards, and phrases are in lower case")
+    func lists() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Scripts/passcode-words/own.txt")
+        let words = try String(contentsOf: file, encoding: .utf8).split { $0.isWhitespace }.map(String.init)
+        for word in words.enumerated().filter({ $0.offset.isMultiple(of: CaseSize.of(150, full: 1)) }).map(
+            \.element
+        ) {
+            #expect(FrequentWords.contains(word), "\(word)")
+            #expect(FrequentWords.contains(String(word.reversed())), "\(word)")
+        }
+        // The last word of the list, and none after it.
+        #expect(FrequentWords.contains("zzzzzzz1"))
+        #expect(!FrequentWords.contains("zzzzzzzzzzzzzz-"))
+        #expect(!FrequentWords.contains(""))
+        #expect(FrequentWords.phrases.count > 200)
+        for phrase in FrequentWords.phrases {
+            #expect(phrase.count > 5)
+            #expect(phrase.allSatisfy { FrequentWords.fold($0, .plain) == $0 })
+        }
     }
 
     @Test(

@@ -2,20 +2,30 @@ internal import FrequentWords
 
 /// Estimates, as a power of two, how many guesses an attacker needs who tries words and patterns first.
 ///
-/// The cheapest way to compose the bytes counts. A listed word, also in capitals or with digits for letters, costs as
-/// much as choosing it from the words that are as frequent; a well-known phrase costs little more than a word; a step
-/// along the alphabet or the keyboard, or a repetition of the preceding bytes, costs next to nothing. Words and runs that
-/// occur in random letters by chance have to be located among them, which costs as much as they save.
+/// The method is zxcvbn's (Wheeler, "zxcvbn: Low-Budget Password Strength Estimation", USENIX Security 2016) on its lists: the
+/// cheapest way to compose the bytes of words, also reversed, in capitals, with digits for letters and joined, of years,
+/// repetitions and runs. Two things differ, because its own scale accepts most joined words (`MyDogIsBrown2019`) at any
+/// bound that random letters pass. A letter outside words costs 5 bits instead of those of ten guesses, plus the position of
+/// the border to the next word: words and runs that occur in random letters by chance have to be located among them, which
+/// costs as much as they save. And a longer sequence costs nothing but its parts: the attacker knows such sequences.
 struct Guessability {
     private enum Bits {
         /// One of the thousand most frequent words.
         static let word = 10
+        /// A word of three letters: two bits less than its letters.
+        static let shortWord = 12
+        /// A word of two letters, such as `my` and `is`.
+        static let particle = 6
         /// The spelling of a word (capitals, digits) and how it is joined to the next.
         static let writing = 2
+        /// That a word is written backwards.
+        static let reversal = 2
         /// A border between a word and letters outside any word: the attacker has to guess its position.
-        static let border = 4
+        static let border = 5
         static let phrase = 10
         static let `repeat` = 2
+        /// The repetition of something that is not adjacent, also with other capitals.
+        static let recurrence = 6
         static let year = 5
         static let letter = 5
         static let digit = 3
@@ -30,6 +40,10 @@ struct Guessability {
         static let continuation = 2
     }
 
+    /// Shorter words occur backwards in random letters by chance.
+    private static let shortestReversed = 4
+    /// Shorter texts occur twice in random letters by chance.
+    private static let shortestRecurrence = 4
     /// From this length on, a run from key to key is not a coincidence.
     private static let longestChance = 8
     /// Repetitions are searched up to this length in bytes.
@@ -52,8 +66,9 @@ struct Guessability {
         var cheapest = [Way](repeating: Way(), count: end + 1)
         cheapest[0].listed = 0
         for start in 0..<end {
+            if knowsWords { reachByReversedWords(in: octets, start, &cheapest) }
             let before = cheapest[start]
-            let listed = min(before.listed, before.loose + Bits.border)
+            let listed = before.afterBorder
             func reach(_ next: Int, _ cost: Int) {
                 cheapest[next].listed = min(cheapest[next].listed, listed + cost)
             }
@@ -79,18 +94,25 @@ struct Guessability {
             for length in Self.repeatLengths(in: octets, at: start, end) {
                 reach(start + length, Bits.repeat)
             }
+            let recurring = Self.recurringLength(in: octets, at: start, end)
+            for length in stride(from: Self.shortestRecurrence, through: recurring, by: 1) {
+                reach(start + length, Bits.recurrence)
+            }
             guard knowsWords else { continue }
             for reading in FrequentWords.Reading.allCases {
                 FrequentWords.forEachWord(in: octets, at: start, upTo: end, reading: reading) {
                     length,
                     bits in
-                    let short = length == FrequentWords.shortest ? Bits.writing : 0
-                    reach(start + length, max(Bits.word, bits + Bits.writing) + short)
+                    // Two digits that look like `it` are two digits.
+                    if length == FrequentWords.shortest, reading != .plain { return }
+                    let likeness = length == 3 && reading != .plain ? Bits.writing : 0
+                    reach(start + length, Self.cost(ofWordAt: start, length, bits, in: octets) + likeness)
                 }
             }
             if isUserName(octets, at: start, end) { reach(start + userName.count, Bits.word) }
             for next in Self.phraseEnds(in: octets, at: start, end) { reach(next, Bits.phrase) }
         }
+        if knowsWords { reachByReversedWords(in: octets, end, &cheapest) }
         return min(cheapest[end].listed, cheapest[end].loose)
     }
 
@@ -98,9 +120,57 @@ struct Guessability {
     private struct Way {
         var listed = Int.max / 2
         var loose = Int.max / 2
+
+        /// The cost before a word or another part that is not loose letters.
+        var afterBorder: Int { min(listed, loose + Bits.border) }
     }
 
     // MARK: Words
+
+    /// Lowers the cost of the prefix that ends at `end` by the words that stand backwards before it.
+    private func reachByReversedWords(in octets: Span<UInt8>, _ end: Int, _ cheapest: inout [Way]) {
+        var least = cheapest[end].listed
+        for reading in FrequentWords.Reading.allCases {
+            FrequentWords.forEachReversedWord(in: octets, endingAt: end, reading: reading) { length, bits in
+                guard length >= Self.shortestReversed else { return }
+                let start = end - length
+                let word = Self.cost(ofWordAt: start, length, bits, in: octets)
+                least = min(least, cheapest[start].afterBorder + word + Bits.reversal)
+            }
+        }
+        cheapest[end].listed = least
+    }
+
+    /// The cost of a listed word.
+    private static func cost(ofWordAt start: Int, _ length: Int, _ rankBits: Int, in octets: Span<UInt8>)
+        -> Int
+    {
+        let word =
+            switch length {
+            case ...2: Bits.particle
+            case 3: max(Bits.shortWord, rankBits + 2 * Bits.writing)
+            default: max(Bits.word, rankBits + Bits.writing)
+            }
+        return word + capitalBits(in: octets, at: start, length)
+    }
+
+    /// What capitals cost beyond ``Bits/writing``: nothing in the first or last place or in all, otherwise the number of ways to
+    /// distribute as many (zxcvbn's `uppercase_variations`).
+    private static func capitalBits(in octets: Span<UInt8>, at start: Int, _ length: Int) -> Int {
+        var (upper, lower) = (0, 0)
+        for index in start..<(start + length) where isLetter(octets[index]) {
+            if isCapital(octets[index]) { upper += 1 } else { lower += 1 }
+        }
+        let isUsual = isCapital(octets[start]) || isCapital(octets[start + length - 1])
+        if upper == 0 || lower == 0 || upper == 1 && isUsual { return 0 }
+        // Words have at most 25 letters.
+        var (variations, choices) = (0, 1)
+        for count in 1...min(upper, lower) {
+            choices = choices * (upper + lower - count + 1) / count
+            variations += choices
+        }
+        return Int.bitWidth - 1 - variations.leadingZeroBitCount
+    }
 
     private func isUserName(_ octets: Span<UInt8>, at start: Int, _ end: Int) -> Bool {
         guard !userName.isEmpty, start + userName.count <= end else { return false }
@@ -120,12 +190,15 @@ struct Guessability {
         var ends: [Int] = []
         let firsts = Set(FrequentWords.Reading.allCases.compactMap { FrequentWords.fold(octets[start], $0) })
         for first in firsts {
-            for phrase in CommonPhrases.phrases[first] ?? [] {
+            for phrase in phrases[first] ?? [] {
                 if let next = self.end(of: phrase, in: octets, at: start, end) { ends.append(next) }
             }
         }
         return ends
     }
+
+    /// The listed phrases by their first letter.
+    private static let phrases = Dictionary(grouping: FrequentWords.phrases) { $0[0] }
 
     private static func end(
         of phrase: [UInt8],
@@ -164,7 +237,31 @@ struct Guessability {
         }
     }
 
+    /// The length of the longest text at `start` that stands somewhere before it, without regard to capitals.
+    private static func recurringLength(in octets: Span<UInt8>, at start: Int, _ end: Int) -> Int {
+        var longest = 0
+        for earlier in max(0, start - longestRepeat)..<start {
+            var length = 0
+            while earlier + length < start, start + length < end,
+                isSame(octets[earlier + length], octets[start + length])
+            {
+                length += 1
+            }
+            longest = max(longest, length)
+        }
+        return longest
+    }
+
     // MARK: Single characters
+
+    /// Whether two bytes are equal but for case.
+    private static func isSame(_ octet: UInt8, _ other: UInt8) -> Bool {
+        octet == other || isLetter(octet) && octet ^ other == 0x20
+    }
+
+    private static func isCapital(_ octet: UInt8) -> Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet)
+    }
 
     private static func cost(of octet: UInt8) -> Int {
         switch octet {
