@@ -10,62 +10,9 @@ import TouchstoneTesting
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
 )
 struct CredentialTests {
-    /// A keychain, and a directory with links under the helpers' names.
-    private struct Place {
-        let keychain: RealKeychain
-        let bin: String
-
-        init() async throws {
-            keychain = try await RealKeychain.ready()
-            bin = keychain.home.path + "/bin"
-            try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
-            for name in ["git-credential-touchstone", "docker-credential-touchstone"] {
-                try FileManager.default.createSymbolicLink(
-                    atPath: "\(bin)/\(name)",
-                    withDestinationPath: Programs.touchstone
-                )
-            }
-        }
-
-        func run(_ program: String, _ arguments: [String], _ input: String, _ more: [String: String] = [:])
-            async throws
-            -> CommandResult
-        {
-            var run = CommandRun(home: keychain.home)
-            run.program = program.contains("/") ? program : "\(bin)/\(program)"
-            run.arguments = arguments
-            run.input = .octets(Array(input.utf8))
-            run.terminal = try PseudoTerminal()
-            run.environment = [
-                "TOUCHSTONE_DAEMON": Programs.touchstoned, "PATH": "\(bin):/usr/bin:/bin",
-                "HOME": keychain.home.path,
-                "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1",
-            ].merging(more) { $1 }
-            return try await run.run()
-        }
-
-        func git(_ operation: String, _ input: String) async throws -> CommandResult {
-            try await run(
-                "/usr/bin/git",
-                ["-c", "credential.helper=touchstone", "credential", operation],
-                input
-            )
-        }
-
-        func helper(_ operation: String, _ input: String, _ more: [String: String] = [:]) async throws
-            -> CommandResult
-        {
-            try await run("git-credential-touchstone", [operation], input, more)
-        }
-
-        func docker(_ operation: String, _ input: String = "") async throws -> CommandResult {
-            try await run("docker-credential-touchstone", [operation], input)
-        }
-    }
-
     @Test("git gets approved passwords by user and path, and rejected ones are forgotten")
     func git() async throws {
-        let place = try await Place()
+        let place = try await CredentialPlace()
         let site = "protocol=https\nhost=git.example:8443\n"
         #expect(try await place.git("fill", site).status == 128)
         #expect(try await place.git("approve", site + "username=alice\npassword=p=1 ü\n").status == 0)
@@ -85,7 +32,7 @@ struct CredentialTests {
 
     @Test("expiry and refresh token are kept, paths are distinguished, and unknown attributes are ignored")
     func attributes() async throws {
-        let place = try await Place()
+        let place = try await CredentialPlace()
         let site = "protocol=https\nhost=h\npath=a/b.git\nusername=u\n"
         let full = site + "password=p\npassword_expiry_utc=9999999999\noauth_refresh_token=r t\n"
         #expect(try await place.helper("store", full).status == 0)
@@ -108,14 +55,14 @@ struct CredentialTests {
 
     @Test("the configured requirement is applied, and a cancelled prompt ends git's command")
     func cancelled() async throws {
-        let place = try await Place()
+        let place = try await CredentialPlace()
         let site = "protocol=https\nhost=h\n"
         let stored = site + "username=u\npassword=p\n"
         let passcode = ["TOUCHSTONE_CREDENTIAL_REQUIRE": "passcode"]
         #expect(try await place.helper("store", stored, passcode).status == 0)
-        #expect(
-            try await place.helper("store", stored, ["TOUCHSTONE_CREDENTIAL_REQUIRE": "blood"]).status == 0
-        )
+        // A misspelt requirement is no reason to store nothing silently.
+        let misspelt = try await place.helper("store", stored, ["TOUCHSTONE_CREDENTIAL_REQUIRE": "blood"])
+        #expect(misspelt.status == 64 && misspelt.errors.contains("blood"), "\(misspelt.errors)")
         #expect(try await place.keychain.run("list").text.contains("git:https://u@h\tpasscode"))
         let before = place.keychain.prompts
         #expect(try await place.git("fill", site).text.contains("password=p\n"))
@@ -144,7 +91,7 @@ struct CredentialTests {
 
     @Test("a locked keychain is not reported as an unknown credential")
     func locked() async throws {
-        let place = try await Place()
+        let place = try await CredentialPlace()
         #expect(
             try await place.helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n").status == 0
         )
@@ -163,7 +110,7 @@ struct CredentialTests {
 
     @Test("docker's credential protocol stores, gets, lists and erases logins")
     func docker() async throws {
-        let place = try await Place()
+        let place = try await CredentialPlace()
         let url = "https://index.docker.io/v1/"
         #expect(try await place.docker("get", url + "\n").status == 1)
         #expect(

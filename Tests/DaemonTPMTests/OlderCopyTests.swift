@@ -106,6 +106,26 @@ struct OlderCopyTests {
     }
 
     @Test(
+        "with a TPM no older copy brings back an item with a rule that was replaced without being read",
+        arguments: [AccessControlFlags.devicePasscode, []]
+    )
+    func replaced(later: AccessControlFlags) async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("guarded", "former", .devicePasscode)
+        keychain.stop(with: SIGTERM)
+        let older = try DataCopy.store(of: keychain)
+        try await keychain.start()
+        try keychain.unlock()
+        try keychain.replace("guarded", "later", later)
+        try await keychain.stopped { try older.put(into: keychain) }
+        try keychain.unlock()
+        let listed = try await keychain.command("list")
+        #expect(listed.status == 9, "\(listed)")
+        #expect(listed.output.contains("the store is an older copy"), "\(listed)")
+    }
+
+    @Test(
         "without a TPM the keychain is as it was on that day, and no command reports a problem",
         arguments: Copy.allCases
     )

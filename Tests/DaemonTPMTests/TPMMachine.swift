@@ -83,6 +83,19 @@ extension PrivateKeychain {
         _ = try client.delete(DeleteItems(query: query(account), prompt: prompt()))
     }
 
+    /// Stores an item in place of another one, which is not read.
+    func replace(_ account: String, _ value: String, _ flags: AccessControlFlags = []) throws {
+        let request = ReplaceItem(
+            query: query(account),
+            itemClass: .genericPassword,
+            attributes: [.service: Self.service, .account: .string(account)],
+            accessControl: try AccessControl(accessibility: .whenUnlocked, flags: flags),
+            data: SecretBytes(copying: Array(value.utf8)),
+            prompt: prompt()
+        )
+        try client.replace(request)
+    }
+
     /// Stops the daemon, runs `body`, and starts the daemon again.
     func stopped(_ body: () throws -> Void) async throws {
         stop(with: SIGTERM)

@@ -327,15 +327,15 @@ struct VaultOutcomeTests {
 
 extension SealedItems {
     /// The generation of the store.
-    fileprivate var generation: UInt64 { withState { $0.store?.itemSet.generation ?? 0 } }
+    var generation: UInt64 { withState { $0.store?.itemSet.generation ?? 0 } }
 
     /// Commits since the generation grew.
-    fileprivate var commits: Int { withState { $0.store?.commitsSinceCount ?? 0 } }
+    var commits: Int { withState { $0.store?.commitsSinceCount ?? 0 } }
 
     /// Behaves as if hardware counted, and were due to count with the next change.
     ///
     /// - Returns: the present generation.
-    fileprivate func countFromNow() -> UInt64 {
+    func countFromNow() -> UInt64 {
         withState { state in
             let generation = state.store?.itemSet.generation
             state.countedGeneration = generation
@@ -345,5 +345,5 @@ extension SealedItems {
     }
 
     /// Behaves as if the hardware had counted.
-    fileprivate func counted(_ generation: UInt64) { withState { $0.countedGeneration = generation } }
+    func counted(_ generation: UInt64) { withState { $0.countedGeneration = generation } }
 }

@@ -2,6 +2,7 @@ import CBOR
 import Desk
 import KeychainModel
 import KeychainServer
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
@@ -36,6 +37,22 @@ struct FrameTests {
         TestClient.frame(
             RequestHead(id: 2, method: .deleteItems),
             DeleteItems(query: .passwords(), prompt: PromptFields())
+        ),
+        TestClient.frame(
+            RequestHead(id: 2, method: .replaceItem),
+            ReplaceItem(
+                query: .passwords(),
+                itemClass: .genericPassword,
+                attributes: [.label: .string("new")],
+                accessControl: AccessControl(accessibility: .whenUnlocked),
+                data: SecretBytes(copying: [1]),
+                mark: SecretBytes(copying: [1]),
+                prompt: PromptFields()
+            )
+        ),
+        TestClient.frame(
+            RequestHead(id: 2, method: .eraseItems),
+            EraseItems(query: .passwords(), secret: SecretBytes(copying: [1]), prompt: PromptFields())
         ),
     ]
 

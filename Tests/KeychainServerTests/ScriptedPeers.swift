@@ -138,6 +138,8 @@ enum VaultCall: Sendable {
     case copy(ItemQuery, groups: [AccessGroup], ItemAuthorization, ItemCursor?)
     case update(ItemQuery, groups: [AccessGroup], ItemAttributes, data: [UInt8]?)
     case delete(ItemQuery, groups: [AccessGroup])
+    case replace(ItemQuery, groups: [AccessGroup], ItemAttributes, group: AccessGroup, data: [UInt8]?)
+    case erase(ItemQuery, groups: [AccessGroup], secret: [UInt8])
 }
 
 /// An answer of the scripted vault; a page has the data of its items.
@@ -200,6 +202,42 @@ final class ScriptedVault: ItemVault {
 
     func delete(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> VaultOutcome<Int> {
         try count(.delete(query, groups: groups))
+    }
+
+    func replace(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        with new: consuming ReplacingItem,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> VaultOutcome<Replacement> {
+        let call = VaultCall.replace(
+            query,
+            groups: groups,
+            new.item.attributes,
+            group: group,
+            data: Self.octets(new.item.data)
+        )
+        switch try answer(call) {
+        case .page, .count: return .done(.replaced)
+        case .unsettled: return .needsHardware(.replaced)
+        case .needs(let controls): return .needsUser(controls)
+        case .needsKey: return .needsKey
+        }
+    }
+
+    func erase(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        secret: consuming SecretBytes
+    ) throws(KeychainError) -> VaultOutcome<Erasure> {
+        switch try answer(.erase(query, groups: groups, secret: secret.withUnsafeBytes { Array($0) })) {
+        case .page: return .done(Erasure(deleted: 1))
+        case .count(let count): return .done(Erasure(different: count))
+        case .unsettled(let count): return .needsHardware(Erasure(deleted: count))
+        case .needs(let controls): return .needsUser(controls)
+        case .needsKey: return .needsKey
+        }
     }
 
     func key(of password: ApplicationPassword) async throws(KeychainError) -> PasswordKey {

@@ -26,6 +26,8 @@ package final class Desk: Sendable {
     /// The agents that show prompts for a daemon that cannot; nil if the daemon shows them itself.
     package let agents: AgentRoster?
     let limits: DeskLimits
+    /// The secrets compared with items that are not opened.
+    let guesses = GuessRate()
     let failures: FailureLog
     private let state = Guarded(State())
 

@@ -162,6 +162,74 @@ extension Visit {
         }
     }
 
+    /// Stores an item in place of others, without opening them.
+    ///
+    /// Needs no authentication for what is replaced, as deleting it and adding another one needs none. What the new item requires
+    /// is checked first: a refusal leaves everything as it was.
+    ///
+    /// - Returns: what was done.
+    package func replace(
+        _ body: consuming ReplaceItem,
+        request: UInt64
+    ) async throws(KeychainError) -> Replacement {
+        try await serving(.replaceItem) { () async throws(KeychainError) in
+            let group = try groups.target(of: body.attributes)
+            let searched = [try groups.named(in: body.query.attributes) ?? group]
+            let query = body.query
+            let accessControl = body.accessControl
+            let context = try contexts.enter(body.context, request: request)
+            defer { contexts.leave(context, request: request) }
+            var prompts = PromptBudget(context: context, prompt: body.prompt)
+            let outcome = try await calling(&prompts, adding: accessControl) {
+                (authorization) throws(KeychainError) in
+                try await observe(for: accessControl)
+                return try services.vault.replace(
+                    query,
+                    groups: searched,
+                    with: Self.replacing(body),
+                    group: group,
+                    authorization: authorization
+                )
+            }
+            record("replace", body.itemClass, count: outcome == .unchanged ? 0 : 1)
+            return outcome
+        }
+    }
+
+    private static func replacing(_ body: borrowing ReplaceItem) -> ReplacingItem {
+        var attributes = body.attributes
+        attributes[.accessGroup] = nil
+        let item = NewItem(
+            itemClass: body.itemClass,
+            attributes: attributes,
+            accessControl: body.accessControl,
+            data: copy(body.data)
+        )
+        return ReplacingItem(item: item, mark: copy(body.mark), keepsSame: body.keepsSame)
+    }
+
+    /// Deletes the items that have a secret, without opening them; wrong guesses are limited for all callers together.
+    ///
+    /// - Returns: what was done.
+    package func erase(_ body: consuming EraseItems) async throws(KeychainError) -> Erasure {
+        let query = body.query
+        return try await serving(.eraseItems, seeking: query) { () async throws(KeychainError) in
+            let searched = try groups.searched(by: query)
+            try desk.guesses.check()
+            var prompts = PromptBudget(
+                context: nil,
+                prompt: body.prompt,
+                mayAsk: mayPrompt(query, body.prompt)
+            )
+            let erasure = try await calling(&prompts) { _ throws(KeychainError) in
+                try services.vault.erase(query, groups: searched, secret: body.secret.copy())
+            }
+            desk.guesses.note(wrong: erasure.different + erasure.unknown)
+            record("erase", query.itemClass, count: erasure.deleted)
+            return erasure
+        }
+    }
+
     /// The largest page, in bytes, that is sent at once and not charged to the budget meanwhile.
     private static let smallPage = 1 << 16
 

@@ -37,6 +37,8 @@ enum Request: ~Copyable, Sendable {
     case listApps
     case moveItems(MoveItems)
     case repair(RepairRequest)
+    case replaceItem(ReplaceItem)
+    case eraseItems(EraseItems)
     case agentRegister(AgentRegistration)
     case agentNext
     case agentShown(BoxNumber)
@@ -49,6 +51,8 @@ enum Request: ~Copyable, Sendable {
         switch self {
         case .addItem: true
         case .updateItems: true
+        case .replaceItem: true
+        case .eraseItems: true
         case .agentAnswer: true
         case .agentJudge: true
         default: false
@@ -61,6 +65,8 @@ enum Request: ~Copyable, Sendable {
         case .copyItems(let body): body.query
         case .updateItems(let body): body.query
         case .deleteItems(let body): body.query
+        case .replaceItem(let body): body.query
+        case .eraseItems(let body): body.query
         default: nil
         }
     }
@@ -112,6 +118,8 @@ enum Request: ~Copyable, Sendable {
             self = .listApps
         case .moveItems: self = .moveItems(try MoveItems(from: &reader))
         case .repair: self = .repair(try RepairRequest(from: &reader))
+        case .replaceItem: self = .replaceItem(try ReplaceItem(from: &reader))
+        case .eraseItems: self = .eraseItems(try EraseItems(from: &reader))
         case .agentRegister: self = .agentRegister(try AgentRegistration(from: &reader))
         case .agentNext:
             try reader.readNull()

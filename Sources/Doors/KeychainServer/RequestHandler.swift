@@ -43,6 +43,8 @@ struct RequestHandler: Sendable {
         case .updateItems(let body):
             try reply(head.message(CountBody(try await visit.update(body, request: id))))
         case .deleteItems(let body): try reply(head.message(CountBody(try await visit.delete(body))))
+        case .replaceItem(let body): try reply(head.message(try await visit.replace(body, request: id)))
+        case .eraseItems(let body): try reply(head.message(try await visit.erase(body)))
         case .makeKey(let body): try reply(head.message(KeyReply(try await visit.makeKey(body, request: id))))
         case .readKey(let body): try reply(head.message(KeyReply(try await visit.readKey(body))))
         case .useKey(let body):

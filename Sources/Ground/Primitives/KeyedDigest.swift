@@ -51,6 +51,14 @@ public final class KeyedDigest: Sendable {
 
     /// The digest of `octets`, as four 64-bit words.
     public func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
+        unsafe words(of: octets, followedBy: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// The digest of `octets` and then `rest`, which need not be joined in memory.
+    public func words(
+        of octets: UnsafeRawBufferPointer,
+        followedBy rest: UnsafeRawBufferPointer
+    ) -> SIMD4<UInt64> {
         let size = MemoryLayout<SHA256_CTX>.size
         let half = MemoryLayout<SHA256_CTX>.stride
         let alignment = MemoryLayout<SHA256_CTX>.alignment
@@ -67,6 +75,7 @@ public final class KeyedDigest: Sendable {
                 }
                 unsafe place.copyMemory(from: states, byteCount: size)
                 unsafe CCryptoBoringSSL_SHA256_Update(state, octets.baseAddress, octets.count)
+                unsafe CCryptoBoringSSL_SHA256_Update(state, rest.baseAddress, rest.count)
                 unsafe withUnsafeMutableBytes(of: &digest) { digest in
                     let inner = unsafe digest.baseAddress.unsafelyUnwrapped.assumingMemoryBound(
                         to: UInt8.self

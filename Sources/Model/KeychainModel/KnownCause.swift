@@ -13,6 +13,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case damaged = "touchstone: damaged"
     /// No item was found, but the program with the path in ``DriverCause/detail`` has one with these attributes.
     case owned = "touchstone: ownedBy"
+    /// Too many wrong secrets were compared with items that are not opened.
+    case guessRate = "touchstone: guessRate"
     /// A private key was requested with flags that lack `privateKeyUsage`.
     case withoutKeyUsage = "touchstone: flags without privateKeyUsage"
     /// A private key belongs to another access group.

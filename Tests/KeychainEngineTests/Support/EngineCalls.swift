@@ -229,3 +229,45 @@ extension KeychainEngine {
         )
     }
 }
+
+/// The calls that change items without opening them.
+extension KeychainEngine {
+    @discardableResult
+    func replace(
+        _ query: ItemQuery,
+        with new: consuming ReplacingItem,
+        group: AccessGroup = .ours,
+        password: ApplicationPassword? = nil
+    ) async throws(KeychainError) -> Replacement {
+        var authorization = ItemAuthorization(applicationPassword: password)
+        if let password { authorization.passwordKey = try await items.key(of: password) }
+        let outcome = try items.replace(
+            query,
+            groups: [group],
+            with: new,
+            group: group,
+            authorization: authorization
+        )
+        switch outcome {
+        case .done(let replacement): return replacement
+        case .needsHardware(let replacement):
+            await items.settle()
+            return replacement
+        case .needsUser, .needsKey: throw KeychainError(.internalComponent)
+        }
+    }
+
+    func erase(
+        _ query: ItemQuery,
+        secret: String,
+        groups: [AccessGroup] = [.ours]
+    ) async throws(KeychainError) -> Erasure {
+        switch try items.erase(query, groups: groups, secret: .text(secret)) {
+        case .done(let erasure): return erasure
+        case .needsHardware(let erasure):
+            await items.settle()
+            return erasure
+        case .needsUser, .needsKey: throw KeychainError(.internalComponent)
+        }
+    }
+}

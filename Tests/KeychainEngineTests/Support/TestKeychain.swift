@@ -271,7 +271,7 @@ struct NeedsAuthentication: Error {
 private func missing() throws -> PersistentReference { throw MissingValue() }
 
 extension Optional<String> {
-    fileprivate func asSecret() -> SecretBytes? {
+    func asSecret() -> SecretBytes? {
         switch self {
         case .some(let text): .text(text)
         case .none: nil

@@ -127,6 +127,8 @@ extension FramesTarget {
                 prompt: prompt
             )
             messages.append(Message(.updateItems, change))
+            let erasure = EraseItems(query: query, secret: SecretBytes(copying: octets(20)), prompt: prompt)
+            messages.append(Message(.eraseItems, erasure))
         }
         for control in Example.accessControls {
             let item = AddItem(
@@ -138,6 +140,19 @@ extension FramesTarget {
                 prompt: prompt
             )
             messages.append(Message(.addItem, item))
+            for query in queries.prefix(2) {
+                let swap = ReplaceItem(
+                    query: query,
+                    itemClass: .genericPassword,
+                    attributes: Example.attributes,
+                    accessControl: control,
+                    data: SecretBytes(copying: octets(20)),
+                    mark: SecretBytes(copying: octets(4)),
+                    keepsSame: true,
+                    prompt: prompt
+                )
+                messages.append(Message(.replaceItem, swap))
+            }
         }
         return messages
     }

@@ -68,6 +68,8 @@ enum FramesTarget: FuzzTarget {
         case .copyItems(let body): return try head(.copyItems).message(body)
         case .updateItems(let body): return try head(.updateItems).message(body)
         case .deleteItems(let body): return try head(.deleteItems).message(body)
+        case .replaceItem(let body): return try head(.replaceItem).message(body)
+        case .eraseItems(let body): return try head(.eraseItems).message(body)
         case .makeKey(let body): return try head(.makeKey).message(body)
         case .readKey(let body): return try head(.readKey).message(body)
         case .useKey(let body): return try head(.useKey).message(body)

@@ -24,6 +24,8 @@ final class ItemContext: Sendable {
     let itemSet: KeyedDigest
     /// Seals the record of the set.
     let setRecord: AEADKey
+    /// Digests secrets for comparisons without opening them.
+    let marks: KeyedDigest
 
     private let classKeys: [KeybagKeyName: AEADKey]
     private let attributesLabel: [UInt8]
@@ -43,6 +45,7 @@ final class ItemContext: Sendable {
         lookup = LookupDigester(key: keys.lookup)
         itemSet = KeyedDigest(keys.itemSet)
         setRecord = keys.itemSet.symmetric
+        marks = KeyedDigest(KeyDerivation.derive("secret mark", from: [keys.metadata], salt: storeID))
         let pairs = KeybagKeyName.classKeys.compactMap { name in keys[name].map { (name, $0.symmetric) } }
         classKeys = Dictionary(uniqueKeysWithValues: pairs)
         attributesLabel = Self.attributesText + storeID

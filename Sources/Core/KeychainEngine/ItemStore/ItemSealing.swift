@@ -54,15 +54,17 @@ struct ItemContent {
     var created: Int64
     var modified: Int64
     var generation: UInt64
+    /// What compares its secret without opening it; nil for nothing.
+    var mark: SecretMark?
 
     /// The attributes derived by the store.
     static let ownKeys: [AttributeKey] = [
-        .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass,
+        .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass, .secretMark,
     ]
 
     /// Writes the attributes as returned to callers, including the derived ones, as a map.
     func write(to writer: inout CBORWriter<[UInt8]>) {
-        var all = ItemAttributes(minimumCapacity: attributes.count + 7)
+        var all = ItemAttributes(minimumCapacity: attributes.count + 8)
         all.merge(attributes) { $1 }
         if !accessControl.flags.isEmpty { all[.accessControl] = .data(accessControl.encoded) }
         all[.accessGroup] = .string(group)
@@ -71,6 +73,7 @@ struct ItemContent {
         all[.accessible] = .string(accessControl.accessibility.rawValue)
         all[.synchronizable] = .boolean(isSynchronizable)
         all[.itemClass] = .string(itemClass.rawValue)
+        all[.secretMark] = mark.map { .data($0.octets) }
         writer.write(all)
     }
 
@@ -84,12 +87,14 @@ struct ItemContent {
         var attributes = ItemAttributes()
         var created: Int64?
         var modified: Int64?
+        var mark: SecretMark?
         do {
             try unsafe CBORReader.read(opened.attributes) { reader in
                 try reader.readAttributes { key, value in
                     switch (key, value) {
                     case (.creationDate, .date(let time)): created = time
                     case (.modificationDate, .date(let time)): modified = time
+                    case (.secretMark, .data(let octets)): mark = SecretMark(octets)
                     default: if !Self.ownKeys.contains(key) { attributes[key] = value }
                     }
                 }
@@ -104,6 +109,7 @@ struct ItemContent {
         group = unsafe String(decoding: opened.group, as: UTF8.self)
         self.created = created
         self.modified = modified
+        self.mark = mark
         generation = opened.generation
     }
 

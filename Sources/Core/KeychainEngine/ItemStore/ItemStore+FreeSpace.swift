@@ -99,7 +99,9 @@ extension PendingWrite {
         case .add(let item, _):
             ItemStore.growth(of: item.attributes.count + (item.keys?.count ?? 0) + (item.data?.count ?? 0))
         case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
-        case .delete: 0
+        // The digests of the mark and the attributes take less than what `growth` adds.
+        case .replace(let swap): ItemStore.growth(of: swap.new.value.item.data.octetCount)
+        case .delete, .erase: 0
         }
     }
 }

@@ -19,7 +19,7 @@ extension ItemStore {
         for row in found.valid {
             let new = try first.take()?.get() ?? reseal(row.id, update, context)
             assert(new.item.row == row.id)
-            try change(row, new, context)
+            try change(row, to: new.item, isFoundElsewhere: new.isFoundElsewhere, context)
         }
         return .updated(found.valid.count)
     }
@@ -31,14 +31,20 @@ extension ItemStore {
         let isFoundElsewhere: Bool
     }
 
-    private func change(_ old: OldRow, _ new: Resealed, _ context: ItemContext) throws {
-        if new.isFoundElsewhere {
-            try makeRoom(for: new.item, besides: old.id, context)
-            try replace(new.item)
+    /// Writes a row's new content.
+    func change(
+        _ old: OldRow,
+        to item: SealedItem,
+        isFoundElsewhere: Bool,
+        _ context: ItemContext
+    ) throws {
+        if isFoundElsewhere {
+            try makeRoom(for: item, besides: old.id, context)
+            try replace(item)
         } else {
-            try replaceContent(new.item)
+            try replaceContent(item)
         }
-        itemSet.tags.set(new.item.tag(key: context.itemSet), row: old.id)
+        itemSet.tags.set(item.tag(key: context.itemSet), row: old.id)
         comparison?.forget(old.id)
         noteDeleted(1)
     }
@@ -92,6 +98,7 @@ extension ItemStore {
         // A constraint to a replaced enrolled set is not restored by a change.
         content.accessControl = update.changes.value.accessControl ?? control
         content.attributes.merge(update.changes.value.attributes) { $1 }
+        content.attributes[.secretMark] = nil
         let group = try update.group
         if let group { content.group = group.name }
         content.modified = update.time
@@ -134,7 +141,10 @@ extension ItemStore {
             let isFoundElsewhere = unsafe !header.digests.elementsEqual(item.digests.octets)
             return Resealed(item: item, isFoundElsewhere: isFoundElsewhere)
         }
-        if update.changes.value.data != nil { return try seal(update.changes.value.data) }
+        if update.changes.value.data != nil {
+            content.mark = content.mark?.remade(for: update.changes.value.data, context)
+            return try seal(update.changes.value.data)
+        }
         return try seal(old)
     }
 }

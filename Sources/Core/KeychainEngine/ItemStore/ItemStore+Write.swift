@@ -69,6 +69,8 @@ extension ItemStore {
             return .added
         case .update(let update): return try run(update, context)
         case .delete(let search): return .deleted(try delete(search, context))
+        case .replace(let swap): return .replaced(try run(swap, context))
+        case .erase(let erasure): return .erased(try run(erasure, context))
         }
     }
 
@@ -120,7 +122,7 @@ extension ItemStore {
         return found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
     }
 
-    private func remove(_ row: OldRow) throws {
+    func remove(_ row: OldRow) throws {
         let statement = try database.statement("DELETE FROM items WHERE id = ?")
         statement.bind(1, row.id)
         try statement.run()

@@ -10,12 +10,16 @@ final class PendingWrite {
         case add(SealedItem, in: ItemContext)
         case update(ItemUpdate)
         case delete(ItemSearch)
+        case replace(ItemSwap)
+        case erase(ItemErasure)
     }
 
     enum Outcome {
         case added
         case updated(Int)
         case deleted(Int)
+        case replaced(Replacement)
+        case erased(Erasure)
         /// Not done: the user must satisfy these access controls first.
         case needsUser([AccessControl])
         /// Not done: the item was sealed with other keys than the present ones.
@@ -40,6 +44,8 @@ final class PendingWrite {
     var hasChanged: Bool {
         switch result {
         case .success(.added), .success(.updated), .success(.deleted): true
+        case .success(.replaced(let outcome)): outcome != .unchanged
+        case .success(.erased(let erasure)): erasure.deleted > 0
         case .success(.needsUser), .success(.stale), .failure, nil: false
         }
     }

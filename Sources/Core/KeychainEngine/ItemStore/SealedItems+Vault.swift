@@ -127,7 +127,7 @@ extension SealedItems: ItemVault {
         case .needsUser(let controls):
             guard query.authenticationUI == .allow else { throw KeychainError(.interactionNotAllowed) }
             return .needsUser(controls)
-        case .added, .deleted, .stale: throw KeychainError(.internalComponent)
+        case .added, .deleted, .replaced, .erased, .stale: throw KeychainError(.internalComponent)
         }
     }
 
@@ -168,7 +168,7 @@ extension ItemAuthorization {
 }
 
 extension PasswordKey {
-    fileprivate var key: Key { withOctets { Key(SecretBytes(copying: $0)) } }
+    var key: Key { withOctets { Key(SecretBytes(copying: $0)) } }
 }
 
 extension Optional where Wrapped == SecretBytes, Wrapped: ~Copyable {

@@ -100,7 +100,9 @@ extension ItemStore {
     fileprivate func fill(from reader: inout ExportReader, _ context: ItemContext) throws(KeychainError) {
         var writes: [PendingWrite] = []
         var octets = 0
-        try reader.forEachItem { content, data throws(KeychainError) in
+        try reader.forEachItem { exported, data throws(KeychainError) in
+            var content = exported
+            content.mark = content.mark?.remade(for: data, context)
             let sealed = try content.sealed(
                 row: rows.take(),
                 data: data,

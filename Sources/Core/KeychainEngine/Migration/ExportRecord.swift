@@ -29,7 +29,10 @@ enum ExportRecord: ~Copyable {
     /// An item's record up to its data; `dataByteCount` bytes of data, if any, must be appended.
     static func encoded(_ item: ItemContent, dataByteCount: Int?) -> SecretBuffer {
         var attributes = CBORWriter([UInt8]())
-        attributes.write(item.attributes)
+        var all = item.attributes
+        // The mark itself needs this keychain's key; an import makes another one.
+        all[.secretMark] = item.mark.map { .data($0.exported) }
+        attributes.write(all)
         let map = attributes.finish()
         // Reserve everything: a growing buffer holds its content twice for a moment.
         let room = map.count + item.group.utf8.count + (dataByteCount ?? 0) + 256
@@ -77,6 +80,7 @@ enum ExportRecord: ~Copyable {
                 created: try reader.readInteger()
             )
             item.modified = try reader.readInteger()
+            if case .data(let octets)? = attributes[.secretMark] { item.mark = SecretMark(exported: octets) }
             var data: SecretBytes?
             if try !reader.readNullIfPresent() {
                 try reader.readBytes { (octets: Span<UInt8>) throws in data = SecretBytes(copying: octets) }

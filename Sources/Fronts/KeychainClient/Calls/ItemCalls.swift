@@ -1,5 +1,6 @@
 import CBOR
 public import KeychainModel
+import SecretMemory
 
 /// Requests to add, look up, change and delete items.
 extension RemoteKeychain {
@@ -69,6 +70,37 @@ extension RemoteKeychain {
         try request.data.checkLimits()
         try request.prompt.checkLimits()
         return try call(.updateItems, request, reply: CountBody.self, cancellation: cancellation).count
+    }
+
+    /// Stores an item in place of all that match, atomically and without reading them; needs no authentication for those.
+    ///
+    /// - Throws: ``KeychainError`` as ``add(_:cancellation:)``; nothing was changed then.
+    @discardableResult
+    public func replace(
+        _ request: consuming ReplaceItem,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> Replacement {
+        try request.query.checkLimits()
+        try request.attributes.checkLimits()
+        try request.data.checkLimits()
+        try request.prompt.checkLimits()
+        guard request.data.octetCount + request.mark.octetCount <= ItemLimits.longestData else {
+            throw KeychainError(.dataTooLarge)
+        }
+        return try call(.replaceItem, request, reply: Replacement.self, cancellation: cancellation)
+    }
+
+    /// Deletes the items that match and have the given secret, atomically and without reading them.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` if none matches.
+    public func erase(
+        _ request: consuming EraseItems,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> Erasure {
+        try request.query.checkLimits()
+        try request.prompt.checkLimits()
+        guard request.secret.count <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        return try call(.eraseItems, request, reply: Erasure.self, cancellation: cancellation)
     }
 
     /// Deletes all items that match, atomically.

@@ -50,6 +50,13 @@ extension ItemAttributes {
 }
 
 extension SecretBytes? {
+    var octetCount: Int {
+        switch self {
+        case .some(let octets): octets.count
+        case .none: 0
+        }
+    }
+
     borrowing func checkLimits() throws(KeychainError) {
         switch self {
         case .some(let octets) where octets.count > ItemLimits.longestData: throw KeychainError(.dataTooLarge)

@@ -79,7 +79,7 @@ extension TouchstoneError.Code {
                 .denied
             case .enrolmentChanged, .passcodeDue: .lockedOutUntilPasscode
             case .timeout: .timedOut
-            case .tooManyPrompts, .promptRate, .callerSilenced, .tooManyConnections: .throttled
+            case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
             case .suspended: .systemCancelled
             case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway: .serviceFailed

@@ -25,8 +25,7 @@ struct KeychainCalls {
             let item = AddItem(
                 itemClass: .genericPassword,
                 attributes: password.attributes.values,
-                accessControl: try password.rule?.control()
-                    ?? AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly),
+                accessControl: try password.accessControl(),
                 data: try password.bytes.map { bytes throws(KeychainError) in try SecretBytes.locked(bytes) },
                 context: context,
                 prompt: prompt
@@ -183,9 +182,15 @@ struct KeychainCalls {
     }
 }
 
+extension NewPassword {
+    func accessControl() throws(KeychainError) -> AccessControl {
+        try rule?.control() ?? AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly)
+    }
+}
+
 extension PasswordQuery {
     /// The attributes that are not nil.
-    fileprivate var values: ItemAttributes {
+    var values: ItemAttributes {
         var attributes: ItemAttributes = [.service: .string(service)]
         attributes[.account] = account.map { .string($0) }
         attributes[.accessGroup] = group.map { .string($0) }
@@ -238,7 +243,7 @@ final class FoundSecret: Sendable {
 
 extension SecretBytes {
     /// Copies an app's bytes into locked memory.
-    fileprivate static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
+    static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
         do throws(SecretMemoryError) {
             return try SecretBytes(lockedCopy: bytes.span)
         } catch {

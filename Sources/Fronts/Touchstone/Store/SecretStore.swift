@@ -37,7 +37,7 @@ public struct SecretStore: Sendable {
     /// What every use requires.
     public let rule: AccessRule
     let group: String?
-    private let keychain: Keychain
+    let keychain: Keychain
 
     /// Makes a value for a store; does not access the keychain.
     ///
@@ -175,7 +175,7 @@ public struct SecretStore: Sendable {
     }
 
     /// Checks the arguments of one call and bundles them.
-    private func access(_ permission: Permission, _ key: String?) throws(TouchstoneError) -> StoreAccess {
+    func access(_ permission: Permission, _ key: String?) throws(TouchstoneError) -> StoreAccess {
         try ItemName.check(name, "name of a store")
         if let key { try ItemName.check(key, "key") }
         if let group { try ItemName.check(group, "group") }

@@ -83,11 +83,9 @@ struct DeviceStore: Sendable {
 
     // MARK: The token
 
-    /// Stores a refresh token under the current rule, replacing any other; shows no prompt.
+    /// Stores a refresh token under the current rule, replacing any other in one step; shows no prompt.
     func seal(_ token: String) async throws(TouchstoneError) {
-        // Replacing a value would need the rule's authentication; deleting it and adding a new one does not.
-        try await tokens.deleteAll()
-        try await tokens.write(token, for: Self.refresh)
+        try await tokens.replaceUnread(token, for: Self.refresh)
     }
 
     /// Reads the refresh token, after the authentication that the rule requires.

@@ -49,6 +49,8 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
     public static let accessible = AttributeKey(rawValue: "pdmn")
     /// `kSecAttrAccessControl`: the encoded ``AccessControl``.
     public static let accessControl = AttributeKey(rawValue: "accc")
+    /// The digests that compare an item without opening it (``ReplaceItem/mark``); made and kept by the store alone.
+    public static let secretMark = AttributeKey(rawValue: "smrk")
     /// `kSecAttrSecurityDomain`.
     public static let securityDomain = AttributeKey(rawValue: "sdmn")
     /// `kSecAttrServer`.

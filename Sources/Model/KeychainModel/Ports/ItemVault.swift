@@ -49,6 +49,37 @@ public protocol ItemVault: Sendable {
     /// - Returns: the number of deleted items.
     func delete(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> VaultOutcome<Int>
 
+    /// Stores an item in place of all that match, or as a new one, durably and in one commit; opens none of them.
+    ///
+    /// Needs no authentication, as deleting them and adding the item needs none. All refusals come before a change: it is done as
+    /// a whole or not at all. A match of the same class and group keeps its reference and its creation date.
+    ///
+    /// - Parameters:
+    ///   - query: which items are replaced.
+    ///   - groups: the groups that are searched for them.
+    ///   - new: the item.
+    ///   - group: the new item's group.
+    ///   - authorization: has the application password that the new item's access control may need.
+    /// - Returns: what was done.
+    /// - Throws: `errSecDuplicateItem` if an item that does not match has this primary key.
+    func replace(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        with new: consuming ReplacingItem,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> VaultOutcome<Replacement>
+
+    /// Deletes the matching items whose mark or secret is `secret`, in one commit; opens none, and needs no authentication.
+    ///
+    /// - Returns: how many were deleted, have another secret, or cannot be compared.
+    /// - Throws: `errSecItemNotFound` if no item matches `query`.
+    func erase(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        secret: consuming SecretBytes
+    ) throws(KeychainError) -> VaultOutcome<Erasure>
+
     /// Derives an application password's key, for ``ItemAuthorization/passwordKey``.
     func key(of password: ApplicationPassword) async throws(KeychainError) -> PasswordKey
 
@@ -91,6 +122,23 @@ public struct NewItem: ~Copyable, Sendable {
         self.accessControl = accessControl
         self.data = data
         self.returns = returns
+    }
+}
+
+/// An item that replaces others.
+public struct ReplacingItem: ~Copyable, Sendable {
+    /// The item; its `returns` is not used.
+    public let item: NewItem
+    /// By what it is compared later without being opened; nil for nothing.
+    public let mark: SecretBytes?
+    /// Whether nothing is written if the only match is the same, which only a mark shows.
+    public let keepsSame: Bool
+
+    /// Describes the item.
+    public init(item: consuming NewItem, mark: consuming SecretBytes?, keepsSame: Bool) {
+        self.item = item
+        self.mark = mark
+        self.keepsSame = keepsSame
     }
 }
 

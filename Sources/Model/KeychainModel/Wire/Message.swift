@@ -83,6 +83,10 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case cancel = 40
     /// ``RepairRequest``; answered by ``ProgressBody`` while it runs long, then ``RepairReply``.
     case repair = 41
+    /// ``ReplaceItem``; answered by ``Replacement``.
+    case replaceItem = 42
+    /// ``EraseItems``; answered by ``Erasure``.
+    case eraseItems = 43
     /// No body; answered by ``AppsReply``. Only for the daemon's own command.
     case listApps = 60
     /// ``MoveItems``; answered by ``MoveReply``. Only for the daemon's own command.

@@ -70,20 +70,25 @@ struct DockerCredentialCommand: ParsableCommand {
         }
         guard let user = members.plain("Username"), !user.isEmpty else { throw CommandError(Self.noUser) }
         let details = server + [0x0A] + user
+        // Before anything is looked up: a misspelt requirement changes nothing.
+        let requirement = try CredentialStore.requirement()
         let store = CredentialStore()
-        let secret = try members.secret("Secret")
-        if let old = try Self.find(server, in: store) {
-            if old.needsNobody { return try store.replace(old, details: details, secret) }
-            try store.delete(old)
-        }
-        let requirement = try CredentialStore.requirement() ?? .nothing
-        let name = try CredentialStore.name(Array("docker:".utf8) + server)
-        try store.add(name, label: Self.label, details: details, secret, requirement)
+        let wanted = CredentialStore.Wanted(
+            name: try CredentialStore.name(Array("docker:".utf8) + server),
+            label: Self.label,
+            details: details,
+            secret: try members.secret("Secret"),
+            password: try members.secret("Secret"),
+            requirement: requirement
+        )
+        try store.store(wanted, inPlaceOf: Self.find(server, in: store, withInvalidated: true))
     }
 
     private func erase(_ server: [UInt8]) throws {
         let store = CredentialStore()
-        guard let found = try Self.find(server, in: store) else { throw CommandError(Self.notFound) }
+        guard let found = try Self.find(server, in: store, withInvalidated: true) else {
+            throw CommandError(Self.notFound)
+        }
         try store.delete(found)
     }
 
@@ -102,8 +107,12 @@ struct DockerCredentialCommand: ParsableCommand {
         }
     }
 
-    private static func find(_ server: [UInt8], in store: CredentialStore) throws -> StoredCredential? {
-        try store.all(label: label).first { Self.server(of: $0) == server }
+    private static func find(
+        _ server: [UInt8],
+        in store: CredentialStore,
+        withInvalidated: Bool = false
+    ) throws -> StoredCredential? {
+        try store.all(label: label, withInvalidated: withInvalidated).first { Self.server(of: $0) == server }
     }
 
     /// The server of a credential: the first line of its details.

@@ -15,7 +15,7 @@ struct GitCredentialCommand: ParsableCommand {
 
             A new credential needs nothing while the keychain is unlocked, so that fetches in scripts go on. Another \
             requirement is named by --require, by \(CredentialStore.variable) or, for one place or all, by \
-            `git config touchstone.require finger`. A prompt that was cancelled, and a keychain that cannot be opened, \
+            `git config touchstone.require finger`; a stored one keeps its own until another is named. A prompt that was cancelled, and a keychain that cannot be opened, \
             end git's command: it does not ask on the terminal as if nothing were stored.
             """
     )
@@ -73,56 +73,63 @@ struct GitCredentialCommand: ParsableCommand {
         guard hasPassword || asked["authtype"] != nil && asked.hasSecret("credential"),
             asked["ephemeral"].map({ $0 == Array("1".utf8) || $0 == Array("true".utf8) }) != true
         else { return }
+        guard let password = try asked.comparedSecret() else { return }
+        // Before anything is looked up: a misspelt requirement changes nothing.
+        let requirement = try requirement(for: asked)
         let store = CredentialStore()
         // Exactly the same one: a credential for a path differs from that of the host.
-        let same = try Self.matches(asked, in: store).first { entry in
+        let former = try Self.matches(asked, in: store, withInvalidated: true).first { entry in
             entry.details["path"] == asked["path"] && entry.details["username"] == asked["username"]
         }
-        if let (credential, _) = same {
-            if credential.needsNobody {
-                let old = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
-                // git stores after each use: usually there is nothing to write.
-                if try credential.details == asked.details && old.matches(asked.payload()) { return }
-                return try store.replace(credential, details: asked.details, asked.payload())
-            }
-            // git stores after each use, and each would need a prompt: a credential with the same details is kept. git
-            // erases a wrong one first; one that expires has another expiry date in its details.
-            if credential.details == asked.details { return }
-            try store.delete(credential)
-        }
-        let requirement = try requirement(for: asked)
-        let name = try CredentialStore.name(asked.name)
-        try store.add(name, label: asked.label, details: asked.details, asked.payload(), requirement)
+        let wanted = CredentialStore.Wanted(
+            name: try CredentialStore.name(asked.name),
+            label: asked.label,
+            details: asked.details,
+            secret: try asked.payload(),
+            password: password,
+            requirement: requirement
+        )
+        try store.store(wanted, inPlaceOf: former?.credential)
     }
 
     private func erase(_ asked: GitCredential) throws {
         let store = CredentialStore()
-        for (credential, _) in try Self.matches(asked, in: store) {
-            if asked.hasSecret("password"), credential.needsNobody {
-                let secret = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
-                let stored = try GitCredential(details: credential.details, payload: secret)
-                // A different password was stored meanwhile, not the one that was rejected.
-                if asked.isPassword(of: stored) == false { continue }
+        var kept: [String] = []
+        var isAnyErased = false
+        for (credential, _) in try Self.matches(asked, in: store, withInvalidated: true) {
+            guard let password = try asked.comparedSecret() else {
+                try store.delete(credential)
+                continue
             }
-            try store.delete(credential)
+            // A different password was stored meanwhile, not the one that was rejected.
+            let isErased = try store.delete(credential, ifItHas: password) { payload in
+                try asked.isSame(as: GitCredential(details: credential.details, payload: payload))
+            }
+            if isErased { isAnyErased = true } else { kept.append(credential.item.name) }
         }
+        guard !kept.isEmpty, !isAnyErased else { return }
+        throw CommandError(
+            "kept \(kept.map { "'\($0)'" }.joined(separator: ", ")): another password is stored",
+            hint: "touchstone delete removes it whatever its password is"
+        )
     }
 
     private static func matches(
         _ asked: GitCredential,
-        in store: CredentialStore
+        in store: CredentialStore,
+        withInvalidated: Bool = false
     ) throws -> [(credential: StoredCredential, details: GitCredential)] {
-        try store.all(label: asked.label).compactMap { credential in
+        try store.all(label: asked.label, withInvalidated: withInvalidated).compactMap { credential in
             let details = try GitCredential(details: credential.details)
             return asked.isFor(details) ? (credential, details) : nil
         }
     }
 
-    /// From the option, the environment, or git's own configuration; otherwise nothing while the keychain is unlocked.
-    private func requirement(for asked: GitCredential) throws(CommandError) -> Requirement {
+    /// From the option, the environment, or git's own configuration; nil if none of them names one.
+    private func requirement(for asked: GitCredential) throws(CommandError) -> Requirement? {
         if let require { return require }
         if let chosen = try CredentialStore.requirement() { return chosen }
-        guard let git = try? Executable("git"), let host = asked["host"] else { return .nothing }
+        guard let git = try? Executable("git"), let host = asked["host"] else { return nil }
         let scheme = String(decoding: asked["protocol"] ?? [], as: UTF8.self)
         let place = "\(scheme)://\(String(decoding: host, as: UTF8.self))"
         var output = try Pipe()
@@ -134,7 +141,7 @@ struct GitCredentialCommand: ParsableCommand {
         let word = text?.withOctets { octets in
             String(decoding: octets.indices.map { octets[$0] }.filter { $0 > 0x20 }, as: UTF8.self)
         }
-        guard let word, !word.isEmpty else { return .nothing }
+        guard let word, !word.isEmpty else { return nil }
         guard let requirement = Requirement(rawValue: word) else {
             throw CommandError(
                 "touchstone.require is '\(word)'",

@@ -9,9 +9,21 @@ struct StoredCredential {
     /// The non-secret details that the program stores with it, as its own lines.
     let details: [UInt8]
 
-    var name: ItemName? { try? ItemName(argument: item.name) }
-    /// Whether it is released without a prompt while the keychain is unlocked.
-    var needsNobody: Bool { Requirement(item.accessControl) == .nothing }
+    /// The same item, as long as it is unchanged.
+    var unchanged: ItemAttributes {
+        var attributes = place
+        attributes[.modificationDate] = item.attributes[.modificationDate]
+        return attributes
+    }
+
+    /// Where it is stored.
+    var place: ItemAttributes {
+        var attributes: ItemAttributes = [
+            .service: .string(StoredSecrets.service), .account: .string(item.name),
+        ]
+        attributes[.label] = item.attributes[.label]
+        return attributes
+    }
 }
 
 /// The credentials of git and docker among the secrets, found by the server they are for, which is their label.
@@ -37,14 +49,15 @@ struct CredentialStore {
         return requirement
     }
 
-    /// The credentials for a server, the last changed first.
-    func all(label: String) throws(KeychainError) -> [StoredCredential] {
-        let query = ItemQuery(
+    /// The credentials for a server, the last changed first; those that were invalidated only if they are wanted.
+    func all(label: String, withInvalidated: Bool = false) throws(KeychainError) -> [StoredCredential] {
+        var query = ItemQuery(
             itemClass: .genericPassword,
             attributes: [.service: .string(StoredSecrets.service), .label: .string(label)],
             limit: .all,
             returns: [.attributes, .persistentRef]
         )
+        if withInvalidated { query.returns.insert(.invalidated) }
         do throws(KeychainError) {
             let request = CopyItems(query: query, prompt: secrets.prompt("Look for a credential."))
             let found = secrets.secrets(of: try keychain.copy(request)).map { item in
@@ -71,51 +84,109 @@ struct CredentialStore {
         return data
     }
 
-    /// Stores a new credential.
-    func add(
-        _ name: ItemName,
-        label: String,
-        details: [UInt8],
-        _ secret: consuming SecretBytes,
-        _ requirement: Requirement
-    ) throws(KeychainError) {
-        let item = AddItem(
-            itemClass: .genericPassword,
-            attributes: [
-                .service: .string(StoredSecrets.service), .account: .string(name.text),
-                .label: .string(label),
-                .generic: .data(details),
-            ],
-            accessControl: try requirement.accessControl(),
-            data: secret,
-            prompt: secrets.prompt("Store '\(name.text)'.")
-        )
-        _ = try keychain.add(item)
+    /// A credential as it is to be stored.
+    struct Wanted: ~Copyable {
+        let name: ItemName
+        let label: String
+        let details: [UInt8]
+        let secret: SecretBytes
+        /// The password alone, by which it is compared.
+        let password: SecretBytes
+        /// What it is to require; nil: what the former one requires, and nothing if there is none.
+        let requirement: Requirement?
     }
 
-    /// Replaces the secret of a credential that needs no prompt, in one commit.
-    func replace(
-        _ credential: StoredCredential,
-        details: [UInt8],
-        _ secret: consuming SecretBytes
-    ) throws(KeychainError) {
-        guard let reference = credential.item.reference else { return }
-        let request = UpdateItems(
-            query: ItemQuery(itemClass: .genericPassword, references: [reference]),
-            attributes: [.generic: .data(details)],
-            accessControl: nil,
-            data: secret,
-            prompt: secrets.prompt("Replace '\(credential.item.name)'.")
+    /// Stores a credential in place of the former one, in one step: a refusal leaves that as it was.
+    ///
+    /// The former one is not read, so its prompt is not needed. If it is the same already, nothing is written. A requirement that
+    /// changes is reported on standard error.
+    func store(_ wanted: consuming Wanted, inPlaceOf former: StoredCredential?) throws(CommandError) {
+        // A credential that the user renamed keeps its name.
+        let name = former.flatMap { try? ItemName(argument: $0.item.name) } ?? wanted.name
+        let place: ItemAttributes =
+            former?.place ?? [
+                .service: .string(StoredSecrets.service), .account: .string(name.text),
+                .label: .string(wanted.label),
+            ]
+        var rule = former?.item.accessControl ?? AccessControl(accessibility: .whenUnlocked)
+        let formerRequirement = rule.requirementName
+        do throws(KeychainError) {
+            if let requirement = wanted.requirement, requirement != Requirement(rule) {
+                rule = try requirement.accessControl()
+            }
+            let request = ReplaceItem(
+                query: ItemQuery(itemClass: .genericPassword, attributes: place),
+                itemClass: .genericPassword,
+                attributes: place.merging([.generic: .data(wanted.details)]) { $1 },
+                accessControl: rule,
+                data: wanted.secret,
+                mark: wanted.password,
+                keepsSame: true,
+                prompt: secrets.prompt("Store '\(name.text)'.")
+            )
+            _ = try keychain.replace(request)
+        } catch {
+            let described = ErrorText.describe(error, storing: name, rule)
+            guard former != nil else { throw described }
+            throw CommandError(
+                described.message + "; the stored one is as it was",
+                hint: described.hint,
+                exitCode: described.exitCode
+            )
+        }
+        guard former != nil, rule.requirementName != formerRequirement else { return }
+        Output.complain(
+            Printable.text(
+                "'\(name.text)' requires \(rule.requirementName) from now on (before: \(formerRequirement))"
+            )
         )
-        try keychain.update(request)
     }
 
     /// Deletes a credential without a prompt.
     func delete(_ credential: StoredCredential) throws(KeychainError) {
-        guard let reference = credential.item.reference else { return }
-        let query = ItemQuery(itemClass: .genericPassword, references: [reference])
+        try delete(credential, credential.place)
+    }
+
+    private func delete(_ credential: StoredCredential, _ place: ItemAttributes) throws(KeychainError) {
+        let query = ItemQuery(itemClass: .genericPassword, attributes: place, returns: .invalidated)
         let reason = "Delete '\(credential.item.name)'."
         try keychain.delete(DeleteItems(query: query, prompt: secrets.prompt(reason)))
+    }
+
+    /// Deletes a credential if it has this password.
+    ///
+    /// Usually nothing is read. A credential that an earlier version or another command stored is read, with the prompt that it
+    /// requires, and compared by `isSame`.
+    ///
+    /// - Returns: false if it has another password.
+    func delete(
+        _ credential: StoredCredential,
+        ifItHas password: consuming SecretBytes,
+        isSame: (borrowing SecretBytes) throws -> Bool
+    ) throws -> Bool {
+        // It can never be read again.
+        if credential.item.invalidated != nil {
+            try delete(credential)
+            return true
+        }
+        let request = EraseItems(
+            query: ItemQuery(itemClass: .genericPassword, attributes: credential.place),
+            secret: password,
+            prompt: secrets.prompt("Delete '\(credential.item.name)'.")
+        )
+        let erasure: Erasure
+        do throws(KeychainError) {
+            erasure = try keychain.erase(request)
+        } catch {
+            // Another one erased it meanwhile.
+            guard error.status == .itemNotFound else { throw error }
+            return true
+        }
+        guard erasure.unknown > 0 else { return erasure.deleted > 0 }
+        guard try isSame(read(credential, reason: "Compare '\(credential.item.name)'.")) else { return false }
+        // Not one that was stored meanwhile.
+        try delete(credential, credential.unchanged)
+        return true
     }
 
     /// A name for a credential: external text, with bytes that a name cannot contain as `%XX`.

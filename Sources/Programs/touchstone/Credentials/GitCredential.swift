@@ -56,14 +56,22 @@ final class GitCredential {
     /// A non-secret value; nil if it is missing.
     subscript(key: String) -> [UInt8]? { values[key] }
 
-    /// Whether there is a secret of this name.
-    func hasSecret(_ key: String) -> Bool { secrets.contains { $0.key == key && $0.value.secret.count > 0 } }
+    /// Whether there is a secret of this name; it may be empty: some servers take a token as the user's name.
+    func hasSecret(_ key: String) -> Bool { secrets.contains { $0.key == key } }
 
-    /// Whether the described password is the stored one; nil without a password.
-    func isPassword(of stored: GitCredential) -> Bool? {
-        guard let mine = secrets.first(where: { $0.key == "password" }) else { return nil }
-        guard let other = stored.secrets.first(where: { $0.key == "password" }) else { return false }
-        return mine.value.secret.matches(other.value.secret)
+    /// The secret by which a credential is compared: the password, or what git has instead of one; nil without any.
+    func comparedSecret() throws(CommandError) -> SecretBytes? {
+        for key in ["password", "credential"] {
+            guard let found = secrets.first(where: { $0.key == key }) else { continue }
+            return try CommandMemory.copy(of: found.value.secret)
+        }
+        return nil
+    }
+
+    /// Whether both are compared by the same secret.
+    func isSame(as stored: GitCredential) throws(CommandError) -> Bool {
+        guard let mine = try comparedSecret(), let other = try stored.comparedSecret() else { return false }
+        return mine.matches(other)
     }
 
     /// The scheme and the host, as the label to search by.

@@ -60,6 +60,8 @@ enum CauseText {
             )
         case .timeout: ("nobody answered the prompt in time", "try again")
         case .tooManyPrompts: ("too many requests wait for their prompt", "try again when they have ended")
+        case .guessRate:
+            ("too many wrong passwords were compared; nothing was changed", "try again in a minute")
         case .promptRate: ("too many prompts ended without success within a minute", nil)
         case .callerSilenced: ("its prompts were cancelled repeatedly; it gets none for a minute", nil)
         case .passcodeDelayed: ("too many wrong passcodes: the next attempt is not allowed yet", nil)

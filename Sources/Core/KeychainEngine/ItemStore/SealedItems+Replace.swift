@@ -1,0 +1,48 @@
+public import KeychainModel
+internal import Primitives
+public import SecretMemory
+
+/// Calls that change items without opening them.
+extension SealedItems {
+    /// Stores an item in place of all that match, or as a new one.
+    public func replace(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        with new: consuming ReplacingItem,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> VaultOutcome<Replacement> {
+        guard new.item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        guard new.item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        let context = try keys.context()
+        var password: Key?
+        if new.item.accessControl.needsApplicationPassword {
+            guard authorization.applicationPassword != nil else { throw .passwordMissing }
+            guard let key = authorization.passwordKey else { return .needsKey }
+            password = key.key
+        }
+        knownGroups.note(group.name)
+        let swap = ItemSwap(
+            search: try ItemSearch(query, groups: groups, in: context),
+            new: Box(new),
+            group: group,
+            password: password,
+            time: wallClock()
+        )
+        let (outcome, isBehind) = try commit(.replace(swap))
+        guard case .replaced(let replacement) = outcome else { throw KeychainError(.internalComponent) }
+        return isBehind ? .needsHardware(replacement) : .done(replacement)
+    }
+
+    /// Deletes the matching items whose mark or secret is `secret`.
+    public func erase(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        secret: consuming SecretBytes
+    ) throws(KeychainError) -> VaultOutcome<Erasure> {
+        let search = try ItemSearch(query, groups: groups, in: try keys.context())
+        let (outcome, isBehind) = try commit(.erase(ItemErasure(search: search, secret: Box(secret))))
+        guard case .erased(let erasure) = outcome else { throw KeychainError(.internalComponent) }
+        return isBehind ? .needsHardware(erasure) : .done(erasure)
+    }
+}
