@@ -517,7 +517,7 @@ let package = Package(
             name: "FaultTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
-                "TouchstoneTesting", "touchstone", "touchstoned-testing",
+                "Touchstone", "TouchstoneTesting", "touchstone", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),

@@ -103,7 +103,7 @@ struct OpenedImage {
         }
     }
 
-    private static func decode(_ page: borrowing EncodedItems) throws -> [String: String] {
+    static func decode(_ page: borrowing EncodedItems) throws -> [String: String] {
         var limits = CBORLimits(depth: 8)
         limits.octets = 4 << 20
         limits.allowsTrailingOctets = true

@@ -25,6 +25,27 @@ struct StoreSharingTests {
         }
     }
 
+    @Test("a write succeeds while others write and delete the same value, and the value is one of theirs")
+    func deletions() async throws {
+        let world = try await World()
+        try await world.use {
+            let store = SecretStore("shared", rule: .whenUnlocked)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        for round in 0..<10 {
+                            try await store.write("\(number) \(round)", for: "n")
+                            if number % 2 == 0 { try await store.delete("n") }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await store.write("last", for: "n")
+            #expect(try await store.read("n") == "last")
+        }
+    }
+
     @Test("an update that conflicts with another program's write is repeated without a second prompt")
     func conflict() async throws {
         let world = try await World()
