@@ -13,19 +13,6 @@ struct DocumentationTests {
         try String(contentsOf: Programs.sources.appending(path: "share/\(path)"), encoding: .utf8)
     }
 
-    @Test(
-        "the shipped completions are those that this version generates",
-        arguments: [
-            ("bash", "touchstone.bash"), ("zsh", "_touchstone"), ("fish", "touchstone.fish"),
-        ]
-    )
-    func completions(shell: String, file: String) async throws {
-        let result = try await CommandRun("--generate-completion-script", shell, home: home).run()
-        #expect(result.status == 0)
-        let isCurrent = try result.text == shared("completions/\(file)")
-        #expect(isCurrent, "touchstone --generate-completion-script \(shell) > share/completions/\(file)")
-    }
-
     @Test("the manual page documents every command and option")
     func manual() async throws {
         let page = try shared("man/touchstone.1")

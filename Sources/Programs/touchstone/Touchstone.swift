@@ -46,10 +46,12 @@ struct Touchstone: ParsableCommand {
     )
 
     static func main() {
+        guard CommandLine.argc > 0 else { Report.end(CommandError.noArguments) }
         StandardStreams.keepClosedOnes()
         StopKey.hold()
         ClipboardKeeper.runIfAsked(CommandLine.arguments)
         SessionLeader.runIfAsked(CommandLine.arguments)
+        Completion.runIfAsked(CommandLine.arguments)
         TerminalAgent.startWhenNeeded()
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {

@@ -13,7 +13,7 @@ struct CopyCommand: ParsableCommand {
         aliases: ["cp"]
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Argument(help: "The second name.", transform: ItemName.init(argument:))

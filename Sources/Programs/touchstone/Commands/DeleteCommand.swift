@@ -12,7 +12,7 @@ struct DeleteCommand: ParsableCommand {
         aliases: ["rm"]
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var names: [ItemName]
 
     @Flag(name: [.short, .long], help: "Do not ask.")

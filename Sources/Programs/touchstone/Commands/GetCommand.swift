@@ -14,7 +14,7 @@ struct GetCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Flag(help: "Show the secret on the terminal.")

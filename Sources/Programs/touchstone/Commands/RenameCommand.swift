@@ -12,7 +12,7 @@ struct RenameCommand: ParsableCommand {
         aliases: ["mv"]
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Argument(help: "Its new name.", transform: ItemName.init(argument:))

@@ -8,7 +8,7 @@ struct ShowCommand: ParsableCommand {
         abstract: "Show what is known of a secret, without releasing it."
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Flag(help: "Write JSON.")

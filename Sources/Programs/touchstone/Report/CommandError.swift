@@ -11,4 +11,12 @@ struct CommandError: Error {
         self.hint = hint
         self.exitCode = exitCode
     }
+
+    /// Swift's runtime finds the arguments by a file in /proc; without a free descriptor there are none.
+    static var noArguments: CommandError {
+        CommandError(
+            "the command's arguments cannot be read: no file descriptor is free",
+            hint: "close files, or raise the limit: ulimit -n"
+        )
+    }
 }

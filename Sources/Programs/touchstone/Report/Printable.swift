@@ -2,7 +2,7 @@
 enum Printable {
     /// Shows control and format characters, including line breaks, as `\u{…}`.
     static func text(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
+        guard !isPlain(text) else { return text }
         var shown = ""
         for scalar in text.unicodeScalars {
             if isHarmful(scalar) {
@@ -14,7 +14,11 @@ enum Printable {
         return shown
     }
 
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a terminal shows the text as it is.
+    static func isPlain(_ text: String) -> Bool { !text.unicodeScalars.contains(where: isHarmful) }
+
+    /// Whether a terminal may show or do something else than the character.
+    static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         // Format characters reorder the text around them; the joiners do not.
         case .format: scalar.value != 0x200C && scalar.value != 0x200D

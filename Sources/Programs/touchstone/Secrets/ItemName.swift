@@ -1,6 +1,4 @@
 import ArgumentParser
-import KeychainClient
-import KeychainModel
 
 /// The name of a secret: 1 to 255 bytes, no control characters.
 struct ItemName {
@@ -27,12 +25,5 @@ struct ItemName {
         // Swift substitutes this character for invalid UTF-8: two different names would become one.
         guard !scalars.contains("\u{FFFD}") else { throw ValidationError("a name is UTF-8") }
         text = argument
-    }
-
-    /// Completes stored names in the shell, if that needs neither a prompt nor a start of the daemon.
-    static let completion = CompletionKind.custom { _, _, _ in
-        let keychain = RemoteKeychain(daemon: .none)
-        let secrets = try? StoredSecrets(keychain: keychain).all(interactionAllowed: false)
-        return (secrets ?? []).map(\.name)
     }
 }

@@ -15,8 +15,7 @@ enum Usage {
     /// The parser reads `-dash` as several short options, `-h` among them, and `get -dash` would print help, with
     /// status 0, where a secret is expected.
     static func check(_ arguments: [String]) throws(CommandError) {
-        // The shell's completion passes incomplete input.
-        guard let first = arguments.first, !first.hasPrefix("---") else { return }
+        guard let first = arguments.first else { return }
         if let command = first == "help" ? arguments.dropFirst().first : first { try checkCommand(command) }
         var seen: Set<String> = []
         for argument in arguments.prefix(while: { $0 != "--" }) {

@@ -1,0 +1,150 @@
+import ArgumentParser
+import KeychainClient
+
+/// What the word at the cursor of a `touchstone` command line can become.
+struct CompletedWord {
+    /// A possible word.
+    struct Candidate {
+        let text: String
+        /// What it means, for shells that show it.
+        var help = ""
+    }
+
+    enum Kind {
+        /// One of these, or nothing that the shell could complete.
+        case words([Candidate])
+        /// A file.
+        case file
+        /// The command that `run` executes, or an argument of it.
+        case command
+    }
+
+    let kind: Kind
+    /// The start of the word before what is completed: `--env=A=`.
+    let lead: String
+
+    /// Looks at the words after the program's name up to the cursor; `last` may be empty.
+    init(after words: [String], last: String) {
+        var place = Place()
+        for word in words { place.pass(word) }
+        (kind, lead) = place.complete(last)
+    }
+}
+
+/// The position in a command line.
+private struct Place {
+    private var command: any ParsableCommand.Type = Touchstone.self
+    private var options = CommandOptions(of: Touchstone.self)
+    private var arguments: [String] = []
+    private var used: Set<String> = []
+    /// The option whose value is next.
+    private var option: CommandOptions.Option?
+    private var isTerminated = false
+    private var isHelp = false
+
+    private var subcommands: [any ParsableCommand.Type] {
+        command.configuration.subcommands
+    }
+
+    /// Passes a word before the cursor.
+    mutating func pass(_ word: String) {
+        if option != nil {
+            option = nil
+        } else if isTerminated {
+            arguments.append(word)
+        } else if word == "--" {
+            isTerminated = true
+        } else if word.hasPrefix("-"), word != "-" {
+            let name = String(word.prefix { $0 != "=" })
+            used.insert(name)
+            if let named = options.named(name), named.takesValue, !word.contains("=") { option = named }
+        } else if arguments.isEmpty, let next = subcommands.first(where: { $0.isCalled(word) }) {
+            command = next
+            options = CommandOptions(of: next)
+        } else if command == Touchstone.self, word == "help" {
+            isHelp = true
+        } else {
+            arguments.append(word)
+        }
+    }
+
+    /// What the word at the cursor can become, and the start of it that stays.
+    func complete(_ last: String) -> (CompletedWord.Kind, lead: String) {
+        if let option { return value(of: option, last, lead: "") }
+        if isTerminated { return (command == RunCommand.self ? .command : argument(isTerminated: true), "") }
+        guard last.hasPrefix("-") else { return (argument(isTerminated: false), "") }
+        let name = String(last.prefix { $0 != "=" })
+        guard name == last else {
+            guard let option = options.named(name), option.takesValue else { return (.words([]), "") }
+            return value(of: option, String(last.dropFirst(name.count + 1)), lead: name + "=")
+        }
+        let left = options.all.filter { option in
+            option.names == ["--env"] || option.names == ["--env-file"]
+                || !option.names.contains(where: used.contains)
+        }
+        return (
+            .words(left.flatMap { option in option.names.map { .init(text: $0, help: option.help) } }), ""
+        )
+    }
+
+    private func value(of option: CommandOptions.Option, _ typed: String, lead: String)
+        -> (CompletedWord.Kind, lead: String)
+    {
+        switch option.names.last {
+        case "--env":
+            guard let equals = typed.firstIndex(of: "=") else { return (.words([]), lead) }
+            return (names(isTerminated: true), lead + typed[...equals])
+        case "--require": return (.words(Requirement.allCases.map { .init(text: $0.rawValue) }), lead)
+        case "--from-file", "--env-file", "--in-file", "--out-file", "--export", "--import", "--from":
+            return (.file, lead)
+        default: return (.words([]), lead)
+        }
+    }
+
+    private func argument(isTerminated: Bool) -> CompletedWord.Kind {
+        let subcommands = subcommands
+        guard subcommands.isEmpty else {
+            let all = subcommands.map { $0.candidate }
+            let help = CompletedWord.Candidate(text: "help", help: "Show subcommand help information.")
+            guard arguments.isEmpty else { return .words([]) }
+            return .words(command == Touchstone.self && !isHelp ? all + [help] : all)
+        }
+        switch command {
+        case is GetCommand.Type, is EditCommand.Type, is ShowCommand.Type, is CopyCommand.Type,
+            is RenameCommand.Type:
+            return arguments.isEmpty ? names(isTerminated: isTerminated) : .words([])
+        case is DeleteCommand.Type: return names(isTerminated: isTerminated)
+        case is BackupCommand.Type: return arguments.isEmpty ? .file : .words([])
+        case is GitCredentialCommand.Type: return words("get", "store", "erase")
+        case is DockerCredentialCommand.Type: return words("get", "store", "erase", "list", "version")
+        default: return .words([])
+        }
+    }
+
+    private func words(_ all: String...) -> CompletedWord.Kind {
+        .words(arguments.isEmpty ? all.map { .init(text: $0) } : [])
+    }
+
+    /// The stored names, if that needs neither a prompt nor a start of the daemon.
+    ///
+    /// Not those that a terminal does not show as they are, and before `--` not those that would be read as an option.
+    private func names(isTerminated: Bool) -> CompletedWord.Kind {
+        let keychain = RemoteKeychain(daemon: .none)
+        let secrets = (try? StoredSecrets(keychain: keychain).all(interactionAllowed: false)) ?? []
+        let names = secrets.map(\.name).filter { name in
+            Printable.isPlain(name) && (isTerminated || !name.hasPrefix("-")) && !arguments.contains(name)
+        }
+        return .words(names.map { .init(text: $0) })
+    }
+}
+
+extension ParsableCommand {
+    /// Whether a word calls this command, by its name or by an alias.
+    fileprivate static func isCalled(_ word: String) -> Bool {
+        configuration.commandName == word || configuration.aliases.contains(word)
+    }
+
+    fileprivate static var candidate: CompletedWord.Candidate {
+        .init(text: configuration.commandName ?? "", help: configuration.abstract)
+    }
+}
