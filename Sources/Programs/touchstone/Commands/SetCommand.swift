@@ -9,8 +9,8 @@ struct SetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Store a secret.",
         discussion: """
-            The secret is read from standard input, or typed twice on the terminal. Exactly one newline at its end \
-            is left out, unless --exact is given.
+            The secret is read from standard input, or typed or pasted twice on the terminal. Exactly one newline at \
+            its end is left out, unless --exact is given.
 
               pwgen 32 1 | touchstone set mail
               touchstone set signing-key --from-file key.pem --exact --require finger
@@ -53,6 +53,6 @@ struct SetCommand: ParsableCommand {
                 exitCode: .notInteractive
             )
         }
-        return try SecretInput.terminal(terminal, name: name)
+        return try SecretInput.terminal(terminal, name: name, isExact: exact)
     }
 }

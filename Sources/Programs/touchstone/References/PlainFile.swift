@@ -16,11 +16,20 @@ enum PlainFile {
             if count == 0 { return octets }
             if count > 0 {
                 octets += room[..<count]
+                // Such a line lost its rest (termios(3), canonical mode).
+                guard count < longestTypedLine || isatty(descriptor) == 0 else { throw cut(place) }
             } else if errno != EINTR {
                 throw failure(place)
             }
         }
         throw CommandError("\(place) is too large", hint: "at most \(limit) bytes are read")
+    }
+
+    /// The most that a terminal keeps of a line, in bytes with its newline.
+    private static let longestTypedLine = 4096
+
+    private static func cut(_ place: String) -> CommandError {
+        CommandError("\(place) is a terminal, which cut a line", hint: "name a file, or pipe it in")
     }
 
     private static func failure(_ place: String) -> CommandError {

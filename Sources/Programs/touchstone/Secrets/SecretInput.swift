@@ -18,10 +18,16 @@ enum SecretInput {
     }
 
     /// Asks twice on the terminal, without echo.
-    static func terminal(_ terminal: borrowing Terminal, name: ItemName) throws(CommandError) -> SecretBytes {
-        let first = try terminal.readSecret("Secret for '\(name.text)': ")
-        guard first.count > 0 else { throw empty }
-        let second = try terminal.readSecret("The same again: ")
+    static func terminal(
+        _ terminal: borrowing Terminal,
+        name: ItemName,
+        isExact: Bool
+    ) throws(CommandError) -> SecretBytes {
+        let first = try trimmed(
+            terminal.readSecret("Secret for '\(name.text)': ", upTo: longest),
+            isExact: isExact
+        )
+        let second = try trimmed(terminal.readSecret("The same again: ", upTo: longest), isExact: isExact)
         guard first.matches(second) else {
             throw CommandError("the two were not the same; nothing was stored", hint: "try again")
         }
@@ -46,6 +52,9 @@ enum SecretInput {
         }
     }
 
+    /// One byte more than the limit: the newline that is stripped.
+    private static let longest = ItemLimits.longestData + 1
+
     private static var empty: CommandError {
         CommandError(
             "the secret is empty; nothing was stored",
@@ -59,8 +68,7 @@ enum SecretInput {
         isExact: Bool
     ) throws(CommandError) -> SecretBytes {
         var buffer = try CommandMemory.buffer(4096)
-        // One byte more than the limit, plus the newline that is stripped.
-        while buffer.count <= ItemLimits.longestData + 1 {
+        while buffer.count <= longest {
             var result = 0
             let room = max(4096, buffer.capacity - buffer.count)
             try CommandMemory.reserve(buffer.count + room, in: &buffer)
@@ -68,16 +76,16 @@ enum SecretInput {
                 result = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
                 return max(0, result)
             }
-            if result == 0 { return try finish(buffer, isExact: isExact) }
+            if result == 0 { return try trimmed(CommandMemory.finish(buffer), isExact: isExact) }
             if result < 0 && errno != EINTR { throw failure(place) }
         }
         throw tooLarge
     }
 
-    private static func finish(_ buffer: consuming SecretBuffer, isExact: Bool) throws(CommandError)
+    /// The secret without one newline at its end; neither empty nor too large.
+    private static func trimmed(_ secret: consuming SecretBytes, isExact: Bool) throws(CommandError)
         -> SecretBytes
     {
-        let secret = try CommandMemory.finish(buffer)
         let length = secret.withOctets { octets in
             let endsWithNewline = octets.count > 0 && octets[octets.count - 1] == UInt8(ascii: "\n")
             return endsWithNewline && !isExact ? octets.count - 1 : octets.count
@@ -90,7 +98,7 @@ enum SecretInput {
         }
     }
 
-    private static var tooLarge: CommandError {
+    static var tooLarge: CommandError {
         CommandError(
             "the secret is too large; nothing was stored",
             hint: "at most \(ItemLimits.longestData) bytes fit"
