@@ -12,11 +12,12 @@ struct EditCommand: ParsableCommand {
         discussion: """
             Runs $VISUAL or $EDITOR on a file in memory (tmpfs) that nobody else can read and that is wiped afterwards. \
             What the secret requires is asked for once, and stays. An editor may keep copies elsewhere: Vim is told \
-            not to; others are not, and programs of the same user can read the file while it is there.
+            not to if it is found by its name; others are not, and programs of the same user can read the file while \
+            it is there.
             """
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
     func run() throws {
@@ -24,7 +25,7 @@ struct EditCommand: ParsableCommand {
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandError(
                 "standard input is not a terminal, which an editor needs",
-                hint: "store another value: touchstone set \(name.text) --replace",
+                hint: "store another value: touchstone set --replace \(ShellWord.argument(name.text))",
                 exitCode: .notInteractive
             )
         }

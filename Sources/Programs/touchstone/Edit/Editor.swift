@@ -1,6 +1,7 @@
 import ArgumentParser
 import CLinux
 import Glibc
+import KeychainModel
 
 /// The user's editor: `$VISUAL`, `$EDITOR`, or an installed one.
 struct Editor {
@@ -36,9 +37,18 @@ struct Editor {
         defer { clinux_release_signals(signals) }
         let stop = signal(SIGTSTP, SIG_DFL)
         defer { _ = signal(SIGTSTP, stop) }
+        let restrained = try RestrainedVim(
+            Self.vimNames.filter { name in
+                (try? Executable(name)).map { Self.isVim($0.path) } ?? false
+            },
+            options: Self.vimOptions
+        )
+        defer { extendLifetime(restrained) }
+        let search = Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
         let child = try ChildProgram(
             "/bin/sh",
-            ["sh", "-c", "exec \(command) \(restraints) \"$1\"", "sh", path]
+            ["sh", "-c", "exec \(command) \(restraints) \"$1\"", "sh", path],
+            variables: ["PATH=" + (restrained.directory.map { $0 + ":" } ?? "") + search]
         )
         let ended = clinux_pidfd_open(child.processID)
         guard ended >= 0 else { return child.wait() }
@@ -60,14 +70,23 @@ struct Editor {
     }
 
     /// Options that keep Vim and its relatives from writing register, swap, undo and backup files elsewhere.
+    private static let vimOptions = "-n -i NONE -c 'set noundofile nobackup nowritebackup'"
+    /// Names by which Vim is called.
+    private static let vimNames = [
+        "vim", "vi", "nvim", "view", "ex", "editor", "vim.basic", "vim.tiny", "vim.nox", "vim.gtk3",
+    ]
+
+    /// The options for a command that names Vim itself.
     private var restraints: String {
         let program = String(command.prefix { $0 != " " })
-        guard let path = try? Executable(program).path, let real = unsafe realpath(path, nil) else {
-            return ""
-        }
+        guard let path = try? Executable(program).path, Self.isVim(path) else { return "" }
+        return Self.vimOptions
+    }
+
+    private static func isVim(_ path: String) -> Bool {
+        guard let real = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(real) }
         let name = unsafe String(cString: real).split(separator: "/").last ?? ""
-        guard name.hasPrefix("vim") || name.hasPrefix("nvim") else { return "" }
-        return "-n -i NONE -c 'set noundofile nobackup nowritebackup'"
+        return name.hasPrefix("vim") || name.hasPrefix("nvim")
     }
 }

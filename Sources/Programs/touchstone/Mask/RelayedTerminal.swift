@@ -24,8 +24,15 @@ final class RelayedTerminal {
         guard unsafe clinux_openpty(&primary, &name, name.count) == 0 else { throw Self.failure() }
         self.primary = primary
         secondary = unsafe open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard secondary >= 0, unsafe tcgetattr(STDIN_FILENO, &before) == 0,
-            unsafe tcsetattr(secondary, TCSANOW, &before) == 0,
+        guard secondary >= 0, unsafe tcgetattr(STDIN_FILENO, &before) == 0 else {
+            let failure = Self.failure()
+            close(primary)
+            throw failure
+        }
+        var modes = before
+        // What else the terminal changes in output, such as tabs into spaces, would hide a secret from the mask.
+        modes.c_oflag &= tcflag_t(OPOST | ONLCR)
+        guard unsafe tcsetattr(secondary, TCSANOW, &modes) == 0,
             owner.map({ fchown(secondary, $0, gid_t.max) == 0 }) ?? true
         else {
             let failure = Self.failure()
@@ -54,6 +61,9 @@ final class RelayedTerminal {
         if !isRaw { unsafe tcgetattr(STDIN_FILENO, &before) }
         var raw = before
         unsafe cfmakeraw(&raw)
+        // Of output, this terminal goes on to change what the command's does not.
+        let changes = before.c_oflag & tcflag_t(OPOST) == 0 ? 0 : before.c_oflag & tcflag_t(XTABS | OLCUC)
+        raw.c_oflag = changes == 0 ? 0 : changes | tcflag_t(OPOST)
         isRaw = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0
     }
 
