@@ -28,7 +28,7 @@ struct ErrorTests {
             error: KeychainError(.itemNotFound, cause: .invalidated),
             status: 3,
             error1: "enrolled",
-            hint: "touchstone set mail --replace"
+            hint: "touchstone set --replace mail"
         ),
         Case(
             error: KeychainError(AuthenticationError(.userCancel)),

@@ -68,6 +68,10 @@ struct DockerCredentialCommand: ParsableCommand {
         guard let server = members.plain("ServerURL"), !server.isEmpty else {
             throw CommandError(Self.noServer)
         }
+        // It is one line of the details.
+        guard !server.contains(0x0A) else {
+            throw CommandError("the credentials server URL has a line break")
+        }
         guard let user = members.plain("Username"), !user.isEmpty else { throw CommandError(Self.noUser) }
         let details = server + [0x0A] + user
         // Before anything is looked up: a misspelt requirement changes nothing.

@@ -110,12 +110,12 @@ struct MigrateCommand: ParsableCommand {
         progress.clear()
         try file.finish()
         guard !json else { return Output.print(report.json(path).rendered()) }
-        Output.print("\(path) holds \(report.items) items, sealed under the recovery code.")
+        Output.print("\(Printable.text(path)) holds \(report.items) items, sealed under the recovery code.")
         for line in report.leftOutLines { Output.print(line) }
         if !report.isSetAuthentic {
             Output.complain("warning: the store is not as the daemon left it: touchstone doctor")
         }
-        Output.complain("Next, on the other machine: touchstone migrate --import \(Printable.text(path))")
+        Output.complain("Next, on the other machine: touchstone migrate --import \(ShellWord.escaped(path))")
     }
 
     private func `import`(from path: String) throws {

@@ -168,19 +168,42 @@ extension SecretBuffer {
     /// Appends text.
     mutating func append(text: String) { for octet in text.utf8 { append(octet) } }
 
-    /// Appends bytes as a JSON string.
+    /// Appends bytes as a JSON string; a terminal may show it, so that control and format characters are escaped.
     mutating func append(quoted octets: Span<UInt8>) {
         append(UInt8(ascii: "\""))
-        for index in octets.indices {
+        var index = 0
+        while index < octets.count {
             let octet = octets[index]
             switch octet {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 append(UInt8(ascii: "\\"))
                 append(octet)
-            case 0..<0x20: append(text: "\\u00" + (octet < 16 ? "0" : "") + String(octet, radix: 16))
-            default: append(octet)
+                index += 1
+            case 0x20..<0x7F:
+                append(octet)
+                index += 1
+            default: index += append(quotedScalarIn: octets, at: index)
             }
         }
         append(UInt8(ascii: "\""))
+    }
+
+    /// Appends the character that begins at an index, and returns its length; bytes that are not UTF-8 stay.
+    private mutating func append(quotedScalarIn octets: Span<UInt8>, at index: Int) -> Int {
+        let lead = octets[index]
+        let length = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
+        let end = min(index + length, octets.count)
+        var value = UInt32(length == 1 ? lead : lead & (0x7F >> UInt8(length)))
+        for next in octets.indices where next > index && next < end {
+            value = value << 6 | UInt32(octets[next] & 0x3F)
+        }
+        if end == index + length, let scalar = Unicode.Scalar(value), Printable.isHarmful(scalar),
+            String(scalar).utf8.elementsEqual((index..<end).map { octets[$0] })
+        {
+            append(text: JSONText.escape(scalar))
+            return length
+        }
+        append(lead)
+        return 1
     }
 }

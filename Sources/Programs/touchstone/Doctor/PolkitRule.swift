@@ -6,7 +6,9 @@ enum PolkitRule {
 
     /// The finding that polkit refuses the sensor, with the rule to add.
     static func finding(_ text: String) -> Finding {
-        let user = Owner.ofThisProcess().name ?? "USER"
+        // A name that the rule's quotes would not hold is left to its reader.
+        let name = Owner.ofThisProcess().name ?? ""
+        let user = !name.isEmpty && ShellWord.escaped(name) == name ? name : "USER"
         return .fail(
             "sensor",
             text,

@@ -44,7 +44,11 @@ enum SystemChecks {
         }
         let mode = status.st_mode & 0o777
         guard mode == 0o700 else {
-            return .fail(part, "\(path) has mode \(String(mode, radix: 8))", "chmod 700 \(path)")
+            return .fail(
+                part,
+                "\(path) has mode \(String(mode, radix: 8))",
+                "chmod 700 \(ShellWord.escaped(path))"
+            )
         }
         return .ok(part, path)
     }
@@ -96,7 +100,7 @@ enum SystemChecks {
             return .fail(
                 "configuration",
                 "\(path) can be changed by others",
-                "chown it to yourself; chmod go-w \(path)"
+                "chown it to yourself; chmod go-w \(ShellWord.escaped(path))"
             )
         }
         return .ok("configuration", path)
@@ -139,7 +143,7 @@ enum SystemChecks {
         return .warn(
             "tpm",
             "\(path) is there, and this user may not use it",
-            "sudo usermod -aG \(group ?? "tss") \(user), log in anew, then: touchstone migrate"
+            "sudo usermod -aG \(ShellWord.escaped(group ?? "tss")) \(ShellWord.escaped(user)), log in anew, then: touchstone migrate"
         )
     }
 

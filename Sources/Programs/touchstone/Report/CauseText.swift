@@ -36,7 +36,8 @@ enum CauseText {
         case .invalidated:
             (
                 "\(subject) is lost: it required the fingers enrolled when it was stored, and the enrolled fingers have changed",
-                name.map { "store it again: touchstone set \($0.text) --replace" } ?? "touchstone list"
+                name.map { "store it again: touchstone set --replace \(ShellWord.argument($0.text))" }
+                    ?? "touchstone list"
             )
         case .noCurrentSet:
             ("no finger is enrolled that the keychain knows of", "fprintd-enroll, then touchstone unlock")

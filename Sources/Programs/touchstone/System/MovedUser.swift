@@ -94,7 +94,7 @@ struct MovedUser {
         throw CommandError(
             "the daemon of \(user.name), process \(daemon.process), keeps the keychain in \(path); nothing was changed",
             hint:
-                "to move that one, use --from \(path); to move the one in \(Printable.text(places.userDirectory)), stop the daemon first",
+                "to move that one, use --from \(ShellWord.escaped(daemon.directory)); to move the one in \(Printable.text(places.userDirectory)), stop the daemon first",
             exitCode: .notAvailable
         )
     }
@@ -125,7 +125,7 @@ struct MovedUser {
             throw CommandError(
                 "only root can move a keychain between accounts",
                 hint: "sudo touchstone system \(command)"
-                    + ((from ?? elsewhere).map { " --from \(Printable.text($0))" } ?? ""),
+                    + ((from ?? elsewhere).map { " --from \(ShellWord.escaped($0))" } ?? ""),
                 exitCode: .notAvailable
             )
         }
