@@ -94,6 +94,53 @@ struct PromptTerminalTests {
         #expect(try failures(keychain) == 0)
     }
 
+    @Test("a command typed before or into a new prompt is no attempt, and a note says so", arguments: programs)
+    func typedAhead(program: String) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        terminal.press(.text("touchstone get x --show; echo ex''it=$?"), .enter)
+        terminal.pressBlindly(.text("rm -rf bui"))
+        try await terminal.wait(for: "Passcode:")
+        terminal.pressBlindly(.text("ld"), .enter)
+        try await terminal.wait(for: "discarded.")
+        try await terminal.wait(for: "Passcode:")
+        #expect(try failures(keychain) == 0)
+        // Unlocks, and then opens the item.
+        var ends = 1
+        while ends == 1 {
+            terminal.press(.text(RealKeychain.passcode), .enter)
+            ends = try await terminal.wait(forAnyOf: ["exit=0", "Passcode:"])
+        }
+        #expect(try failures(keychain) == 0)
+    }
+
+    @Test("a program that joins the shell's process group gets no prompt in its window", arguments: programs)
+    func joined(program: String) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        // Left behind by a subshell: it joins the shell, which by then reads a command again.
+        let script = """
+            setpgrp(0, $ARGV[0]) or die "setpgrp: $!";
+            select(undef, undef, undef, 0.2);
+            print STDERR getpgrp() == $ARGV[0] ? "joined\\n" : "another group\\n";
+            exec(qw(touchstone get x));
+            """
+        try Data(script.utf8).write(to: URL(fileURLWithPath: keychain.home.path + "/join"))
+        terminal.press(.text("(sh -c 'perl join '$$' > f 2> log; echo $? > status' &)"), .enter)
+        try await Deadline.wait(for: "its end") {
+            let status = try? String(contentsOfFile: keychain.home.path + "/status", encoding: .utf8)
+            return status?.isEmpty == false ? true : nil
+        }
+        let log = try String(contentsOfFile: keychain.home.path + "/log", encoding: .utf8)
+        #expect(log.contains("joined") && log.contains("the command runs in the background"), "\(log)")
+        #expect(!terminal.text.contains("Passcode:"))
+        #expect(try failures(keychain) == 0)
+    }
+
     @Test(
         "stopping the client ends its prompt and returns the terminal to the shell",
         arguments: programs
@@ -140,7 +187,7 @@ struct PromptTerminalTests {
         let started = try run.start()
         try await terminal.wait(for: "Passcode:")
         try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
-        terminal.type("half a passc")
+        terminal.pressBlindly(.text("half a passc"))
         if daemon {
             try keychain.stop(with: SIGKILL)
         } else {

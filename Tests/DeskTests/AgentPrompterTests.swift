@@ -77,7 +77,7 @@ struct AgentPrompterTests {
         #expect(box.prompt == prompt)
         #expect(box.terminalType == "xterm")
         let number = box.number
-        try await agent.boxIsShown(BoxNumber(number))
+        try await agent.boxIsShown(ShownBox(number, at: "a display"))
         try await agent.boxIsAnswered(answer(number, "marble"))
         #expect(await asked.value == .entered("marble"))
         let channels = try await AgentPrompter(roster, patience: .ofTests).checkCanPrompt(at: origin)
@@ -97,13 +97,13 @@ struct AgentPrompterTests {
         let touch = Prompt(.touch, requester: "app", heading: "Touch", timeout: .seconds(60))
         let touched = Task { await ask(AgentPrompter(roster, patience: .ofTests), touch) }
         let second = try await agent.nextBox().number
-        try await agent.boxIsShown(BoxNumber(second))
+        try await agent.boxIsShown(ShownBox(second, at: "a display"))
         await #expect(throws: KeychainError(.param)) {
             try await agent.boxIsAnswered(answer(second, "typed"))
         }
         #expect(await touched.value == .failed(.prompterFailed))
         // A finished prompt, and one that never existed.
-        await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(BoxNumber(second + 7)) }
+        await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(ShownBox(second + 7, at: "a display")) }
         agent.end()
     }
 
@@ -113,7 +113,7 @@ struct AgentPrompterTests {
         let agent = try await agent(Self.terminal, at: desk)
         let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let number = try await agent.nextBox().number
-        try await agent.boxIsShown(BoxNumber(number))
+        try await agent.boxIsShown(ShownBox(number, at: "a display"))
         agent.end()
         #expect(await asked.value == .failed(.dismissed))
         #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
@@ -129,7 +129,7 @@ struct AgentPrompterTests {
         _ = try await last.nextBox().number
         last.end()
         let number = try await first.nextBox().number
-        try await first.boxIsShown(BoxNumber(number))
+        try await first.boxIsShown(ShownBox(number, at: "a display"))
         try await first.boxIsAnswered(answer(number, "marble"))
         #expect(await asked.value == .entered("marble"))
 
@@ -152,7 +152,7 @@ struct AgentPrompterTests {
         let agent = try await agent(Self.terminal, at: desk)
         let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let number = try await agent.nextBox().number
-        try await agent.boxIsShown(BoxNumber(number))
+        try await agent.boxIsShown(ShownBox(number, at: "a display"))
         let gone = Task { try await agent.boxIsUnwanted(BoxNumber(number)) }
         asked.cancel()
         try await gone.value
@@ -182,7 +182,7 @@ struct AgentPrompterTests {
         )
         let asked = Task { await ask(AgentPrompter(roster, patience: slow), prompt) }
         let number = try await stubborn.nextBox().number
-        try await stubborn.boxIsShown(BoxNumber(number))
+        try await stubborn.boxIsShown(ShownBox(number, at: "a display"))
         asked.cancel()
         #expect(await asked.value == .failed(.dismissed))
         #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
@@ -200,7 +200,7 @@ struct AgentPrompterTests {
         let agent = try await agent(Self.terminal, at: desk)
         let first = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let number = try await agent.nextBox().number
-        try await agent.boxIsShown(BoxNumber(number))
+        try await agent.boxIsShown(ShownBox(number, at: "a display"))
         let second = Task { await ask(AgentPrompter(roster, patience: patience), prompt) }
         // A user who takes five times as long as the agent may.
         try await Task.sleep(for: .seconds(2))
@@ -229,7 +229,7 @@ struct AgentPrompterTests {
         _ = try await agent.registerAgent(AgentRegistration(Self.terminal, version: "test"))
         let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let number = try await agent.nextBox().number
-        try await agent.boxIsShown(BoxNumber(number))
+        try await agent.boxIsShown(ShownBox(number, at: "a display"))
         isSame.withLock { $0 = false }
         for _ in 0..<2 {
             let error = await #expect(throws: KeychainError.self) {

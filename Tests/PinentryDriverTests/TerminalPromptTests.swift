@@ -176,7 +176,7 @@ struct TerminalPromptTests {
         try await terminal.wait(for: "Passcode:")
         // In raw mode each byte is read as it arrives, and nothing is echoed.
         try await eventually { !terminal.isEchoing }
-        terminal.type("half a passc")
+        terminal.pressBlindly(.text("half a passc"))
         task.cancel()
         await #expect(throws: PromptError(.dismissed)) { try await task.value }
         #expect(terminal.isEchoing && terminal.isCanonical)

@@ -94,7 +94,7 @@ struct TerminalAgentTests {
         for isCommand in [true, false] {
             let (session, command) = try await waiting(alice)
             let agent = try #require(alice.agents.first)
-            alice.terminal.type("half a passc")
+            alice.terminal.pressBlindly(.text("half a passc"))
             kill(isCommand ? command : agent, SIGKILL)
             let ends = ["ended with \(isCommand ? 137 : 4)"]
             // If the agent was killed before it reported its prompt, another agent is started.

@@ -37,6 +37,10 @@ int clinux_pidfd_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
+int clinux_pidfd_descriptor(int pidfd, int descriptor) {
+    return (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+}
+
 int clinux_pass_credentials(int socket) {
     int one = 1;
     return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &one, sizeof one);

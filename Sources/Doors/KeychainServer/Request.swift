@@ -41,7 +41,7 @@ enum Request: ~Copyable, Sendable {
     case eraseItems(EraseItems)
     case agentRegister(AgentRegistration)
     case agentNext
-    case agentShown(BoxNumber)
+    case agentShown(ShownBox)
     case agentAnswer(AgentAnswer)
     case agentGone(BoxNumber)
     case agentJudge(AgentDraft)
@@ -124,7 +124,7 @@ enum Request: ~Copyable, Sendable {
         case .agentNext:
             try reader.readNull()
             self = .agentNext
-        case .agentShown: self = .agentShown(try BoxNumber(from: &reader))
+        case .agentShown: self = .agentShown(try ShownBox(from: &reader))
         case .agentAnswer: self = .agentAnswer(try AgentAnswer(from: &reader))
         case .agentGone: self = .agentGone(try BoxNumber(from: &reader))
         case .agentJudge: self = .agentJudge(try AgentDraft(from: &reader))

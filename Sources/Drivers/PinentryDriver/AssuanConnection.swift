@@ -22,6 +22,9 @@ struct AssuanConnection: ~Copyable {
     /// The longest response to one command; pinentry's own limit for a passphrase is 2048.
     static let largestAnswerByteCount = 4096
 
+    /// Watches for keys typed too early into the prompt that is shown; nil for a prompt on a display.
+    var keys: EarlyKeys?
+
     private let descriptor: CInt
     private let interruptions: Interruptions
     private var received = SecretBuffer(minimumCapacity: 1024)
@@ -198,15 +201,18 @@ struct AssuanConnection: ~Copyable {
             // No events requested: poll(2) always reports a hang-up.
             pollfd(fd: interruptions.terminal?.descriptor ?? -1, events: 0, revents: 0),
             pollfd(fd: descriptor, events: events, revents: 0),
+            pollfd(fd: -1, events: Int16(POLLIN), revents: 0),
         ]
         while true {
             let longest = interruptions.terminal == nil ? CInt.max : Self.backgroundCheckMilliseconds
-            let timeout = min(deadline.pollTimeout, longest)
+            let timeout = min(deadline.pollTimeout, longest, keys?.pollTimeout ?? CInt.max)
+            watched[3].fd = keys?.descriptor ?? -1
             let count = unsafe poll(&watched, nfds_t(watched.count), timeout)
             if count < 0 {
                 guard errno == EINTR else { throw .system(errno: errno) }
                 continue
             }
+            keys?.look()
             if count == 0, interruptions.terminal?.isInBackground == true { throw .inBackground }
             if watched[0].revents != 0 { throw .cancelled }
             if watched[1].revents != 0 { throw .terminalGone }

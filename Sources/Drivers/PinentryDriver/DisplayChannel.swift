@@ -1,25 +1,43 @@
 import Glibc
 import KeychainModel
+import SecretMemory
 
-/// The channel of a display, derived from the sockets that its programs connect to.
+/// The channel of a prompt on a display: the servers to which the program that draws it is connected.
 ///
-/// A display over TCP (`ssh -X`) has no local socket and so no channel: there the passcode counts, but never a touch
-/// alone.
+/// A name such as `:1` or `wayland-0` leads wherever the socket of that name leads at that moment; libxcb even tries an
+/// abstract socket first, whose name any process may take. The connections that the program has made show where its
+/// window really is. A program with a connection to another machine has no channel (`ssh -X`): there the passcode counts,
+/// but never a touch alone.
 enum DisplayChannel {
-    /// The channel of the displays that a place names; nil if one of them cannot be identified.
-    static func of(_ place: PromptPlace, runtimeDirectory: String?) -> PromptChannel? {
-        guard place.hasDisplay else { return nil }
-        var parts: [String] = []
-        if let display = place.display {
-            guard let socket = socketOfX(display).flatMap(identity) else { return nil }
-            parts.append("display \(display) socket \(socket)")
-        }
+    /// The channel of a program's prompt; nil if one of its connections cannot be identified, or none is to a display.
+    ///
+    /// - Parameters:
+    ///   - connections: all connections of the program; nil if they are unknown.
+    ///   - place: the displays that it was told of.
+    ///   - flavor: GNOME's program has no display: the shell draws, which it finds on the session's bus.
+    ///   - runtimeDirectory: `XDG_RUNTIME_DIR`.
+    static func of(
+        _ connections: Set<ProgramConnection>?,
+        at place: PromptPlace,
+        flavor: PinentryFlavor,
+        runtimeDirectory: String?
+    ) -> PromptChannel? {
+        guard let connections, !connections.isEmpty else { return nil }
+        let displays = sockets(of: place, runtimeDirectory: runtimeDirectory)
+        guard flavor.isGNOME || connections.contains(where: { displays.contains($0.address) }) else { return nil }
+        let servers = connections.map { "\($0.address) of \($0.server)" }.sorted().joined(separator: ", ")
+        return PromptChannel("display at \(servers)")
+    }
+
+    /// The addresses at which the servers of a place's displays listen.
+    private static func sockets(of place: PromptPlace, runtimeDirectory: String?) -> Set<String> {
+        var sockets: Set<String> = []
+        if let path = place.display.flatMap(socketOfX) { sockets = ["@" + path, path] }
         if let display = place.waylandDisplay {
             let path = display.hasPrefix("/") ? display : runtimeDirectory.map { "\($0)/\(display)" }
-            guard let socket = path.flatMap(identity) else { return nil }
-            parts.append("display \(display) socket \(socket)")
+            if let path { sockets.insert(path) }
         }
-        return PromptChannel(parts.joined(separator: ", "))
+        return sockets
     }
 
     /// `:1` and `:1.0` are `/tmp/.X11-unix/X1` (X(7), libxcb).
@@ -29,11 +47,33 @@ enum DisplayChannel {
         guard !number.isEmpty, number.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
         return "/tmp/.X11-unix/X\(number)"
     }
+}
 
-    /// Identifies a socket, as distinct from a later one of the same name.
-    private static func identity(_ path: String) -> String? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
-        return "\(status.st_dev):\(status.st_ino) made \(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)"
+/// Where the last prompts on displays were, by the names of the displays.
+///
+/// Only to expect a channel before a program has been started; what counts is the channel of the prompt itself.
+final class FormerDisplays: Sendable {
+    private struct Names: Hashable {
+        let display: String?
+        let waylandDisplay: String?
+
+        init(_ place: PromptPlace) { (display, waylandDisplay) = (place.display, place.waylandDisplay) }
+    }
+
+    private static let most = 64
+    private let channels = Guarded<[Names: PromptChannel]>([:])
+
+    /// The channel of the last prompt at these displays; nil if there was none.
+    func channel(at place: PromptPlace) -> PromptChannel? {
+        guard place.hasDisplay else { return nil }
+        return channels.withLock { $0[Names(place)] }
+    }
+
+    /// Keeps the channel of a prompt.
+    func note(_ channel: PromptChannel?, at place: PromptPlace) {
+        channels.withLock { channels in
+            if channels.count >= Self.most { channels = [:] }
+            channels[Names(place)] = channel
+        }
     }
 }

@@ -40,7 +40,7 @@ struct PinentryBox {
                 guard !isRepeated else { return try Self.entered(first) }
                 // A flavour without a second field, such as curses: a second prompt.
                 try set(PinentryCommands.again(commands.flavor), on: &connection)
-                switch try put(on: &connection, whenShown: whenShown) {
+                switch try put(on: &connection, isFollowUp: true, whenShown: whenShown) {
                 case .ended(let answer):
                     return answer
                 case .accepted(let second, _):
@@ -56,7 +56,28 @@ struct PinentryBox {
         case ended(PromptAnswer)
     }
 
+    /// Shows one prompt, again for as long as its answer began before the user could have read it.
+    ///
+    /// - Parameter isFollowUp: whether the user's own answer led to this prompt, and what is typed is meant for it.
     private func put(
+        on connection: inout AssuanConnection,
+        isFollowUp: Bool = false,
+        whenShown: () -> Void
+    ) throws(ExchangeFailure) -> End {
+        let keys = isFollowUp ? nil : connection.keys
+        while true {
+            if let keys, try keys.begin() { try set(early, on: &connection) }
+            let end = try putUnwatched(on: &connection, whenShown: whenShown)
+            guard keys?.end() == true else { return end }
+            switch consume end {
+            // A cancelled prompt judges nothing, and the user may be quick to refuse it.
+            case .ended(let answer): return .ended(answer)
+            case .accepted: try set(early, on: &connection)
+            }
+        }
+    }
+
+    private func putUnwatched(
         on connection: inout AssuanConnection,
         whenShown: () -> Void
     ) throws(ExchangeFailure) -> End {
@@ -83,6 +104,19 @@ struct PinentryBox {
         try connection.send([commands.show.octets], until: deadline)
         whenShown()
         return try connection.answer(until: deadline, judgedBy: prompt.judge)
+    }
+
+    /// The text of a prompt that is shown again because its answer began too early.
+    static let earlyText = "What was typed before this prompt was discarded."
+
+    /// The lines that say so; none for a prompt whose description is a secret to note, which is just shown again.
+    private var early: [PinentryCommands.Line] {
+        if prompt.input.hasField { return commands.anew(prompt, Self.earlyText) }
+        guard !commands.showsSecret else { return [] }
+        var noted = prompt
+        noted.error = Self.earlyText
+        let description = PromptDescription(of: noted, flavor: commands.flavor)
+        return [PinentryCommands.Line(octets: description.line, isRequired: true)]
     }
 
     /// A shorter description without the app's reason, for a terminal of a few lines: the requester is more

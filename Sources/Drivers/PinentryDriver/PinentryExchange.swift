@@ -30,9 +30,12 @@ struct PinentryExchange: ~Copyable {
     /// Why the prompt cannot be drawn on the named terminal.
     private var terminalFault: PromptError?
     private let cancel: ThreadSignal
+    private let formerDisplays: FormerDisplays
     private var place: PromptPlace
     private var flavor = PinentryFlavor(name: "")
     private var isShown = false
+    /// The program that draws, while it runs: its pid and its pidfd.
+    private var drawer: (process: Int32, pidfd: CInt)?
     /// The program that ``start()`` started, or why it could not.
     private var started: Result<Running, PromptError>?
 
@@ -51,6 +54,7 @@ struct PinentryExchange: ~Copyable {
         at origin: PromptOrigin,
         user: UInt32,
         environment: PinentryEnvironment,
+        formerDisplays: FormerDisplays,
         cancel: ThreadSignal
     ) throws(PromptError) {
         // Resolved first: without the program no place is usable.
@@ -70,7 +74,7 @@ struct PinentryExchange: ~Copyable {
         }
         self.program = path
         (self.place, self.terminal, terminalFault) = (place, terminal, fault)
-        (self.environment, self.cancel) = (environment, cancel)
+        (self.environment, self.formerDisplays, self.cancel) = (environment, formerDisplays, cancel)
     }
 
     /// Whether the prompt can be drawn on a terminal.
@@ -79,7 +83,7 @@ struct PinentryExchange: ~Copyable {
     /// Checks whether the client may have a prompt on the terminal; if not, the prompt is shown on its display, if it has
     /// one.
     ///
-    /// - Returns: the possible channels of the prompt, before the program was asked.
+    /// - Returns: the possible channels of the prompt, before the program was asked: on a display, that of the last one.
     /// - Throws: ``PromptError`` with `inBackground`.
     mutating func look() throws(PromptError) -> Set<PromptChannel> {
         var channel: PromptChannel?
@@ -89,21 +93,30 @@ struct PinentryExchange: ~Copyable {
             guard place.hasDisplay else { throw error }
             (terminal, place.terminal, terminalFault) = (nil, nil, error)
         }
-        return Set([channel, displayChannel].compactMap { $0 })
+        return Set([channel, formerDisplays.channel(at: place)].compactMap { $0 })
     }
 
-    /// The channel that the prompt is on, according to the program.
-    private var channel: PromptChannel? { drawsOnDisplay ? displayChannel : terminal?.channel }
-
-    private var displayChannel: PromptChannel? {
-        DisplayChannel.of(place, runtimeDirectory: environment.runtimeDirectory)
+    /// The channel that the prompt is on: determined anew, from the terminal or from the program's connections.
+    private var channel: PromptChannel? {
+        guard drawsOnDisplay else { return terminal?.channel }
+        let channel = DisplayChannel.of(
+            drawer.flatMap { ProgramConnection.all(of: $0.process, pidfd: $0.pidfd) },
+            at: place,
+            flavor: flavor,
+            runtimeDirectory: environment.runtimeDirectory
+        )
+        formerDisplays.note(channel, at: place)
+        return channel
     }
 
     /// Checks whether a prompt could be shown on a display, by asking the program itself.
+    ///
+    /// Its channel is then expected of the next prompt there.
     mutating func check() throws(PromptError) {
         _ = try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
             try exchange.readOptions(&connection, until: handshake)
+            _ = exchange.channel
             return .confirmed
         }
     }
@@ -172,6 +185,7 @@ struct PinentryExchange: ~Copyable {
             let described = try connection.answer(until: handshake)
             if let code = described.error { throw .refused(code, command: "SETDESC") }
 
+            connection.keys = exchange.drawsOnDisplay ? nil : exchange.terminal.map(EarlyKeys.init)
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
             let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)
             return try box.ask(on: &connection) {
@@ -253,6 +267,7 @@ struct PinentryExchange: ~Copyable {
         _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
     ) throws(PromptError) -> PromptAnswer {
         var program = if let started = started.take() { try started.get() } else { try launch() }
+        drawer = (program.process.identifier, program.process.descriptor)
         let result = Self.result { () throws(ExchangeFailure) in try talk(&self, &program.connection) }
         let isAnswered =
             switch result {
@@ -264,6 +279,7 @@ struct PinentryExchange: ~Copyable {
             let soon = ContinuousClock.now + PinentryProcess.grace.itself
             try? program.connection.send([Array("BYE".utf8)], until: soon)
         }
+        drawer = nil
         let wasKilled = program.process.end(politely: isAnswered)
         terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: flavor.drawsWithCurses)
         return try conclude(result)

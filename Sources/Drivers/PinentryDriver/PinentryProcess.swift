@@ -12,7 +12,7 @@ struct PinentryProcess: ~Copyable {
     /// Its pid, which is also its process group.
     let identifier: pid_t
     /// A pidfd, or -1 if none could be opened.
-    private let descriptor: CInt
+    let descriptor: CInt
 
     /// Starts a program with one of our descriptors as input and output; it inherits nothing else.
     ///

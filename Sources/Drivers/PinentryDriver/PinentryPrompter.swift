@@ -15,6 +15,7 @@ public struct PinentryPrompter: SecretPrompter {
     private let user: uid_t
     private let environment: PinentryEnvironment
     private let drawsTouches: Bool
+    private let formerDisplays = FormerDisplays()
 
     /// Prepares a prompter; no program is started before it is used.
     ///
@@ -46,7 +47,7 @@ public struct PinentryPrompter: SecretPrompter {
             try exchange.check()
             return .confirmed
         }.answer()
-        return channels
+        return channels.union([formerDisplays.channel(at: PromptPlace(origin))].compactMap { $0 })
     }
 
     /// Shows a prompt and waits for its end.
@@ -111,7 +112,14 @@ public struct PinentryPrompter: SecretPrompter {
         at origin: PromptOrigin,
         cancel: ThreadSignal
     ) throws(PromptError) -> PinentryExchange {
-        try PinentryExchange(program, at: origin, user: user, environment: environment, cancel: cancel)
+        try PinentryExchange(
+            program,
+            at: origin,
+            user: user,
+            environment: environment,
+            formerDisplays: formerDisplays,
+            cancel: cancel
+        )
     }
 }
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import KeychainModel
 
@@ -7,13 +8,13 @@ final class PinentryTerminal: Sendable {
     let descriptor: CInt
     private let modes: termios
     private let client: PromptClient?
-    private let status: stat
     private let name: String
 
     /// Opens a terminal of the user and saves its modes; ``look()`` tells whether the client may have a prompt on it.
     ///
     /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
     init(path: String, owner: uid_t, client: PromptClient? = nil) throws(PromptError) {
+        guard TerminalPath.isUsable(path) else { throw Self.refused(path, "not a path of a terminal") }
         var before = stat()
         // Checked before opening it: opening a device may have side effects.
         guard unsafe lstat(path, &before) == 0 else {
@@ -25,7 +26,8 @@ final class PinentryTerminal: Sendable {
         var after = stat()
         var modes = termios()
         guard unsafe fstat(descriptor, &after) == 0, after.st_rdev == before.st_rdev,
-            Self.isTerminal(after, of: owner), unsafe tcgetattr(descriptor, &modes) == 0
+            Self.isTerminal(after, of: owner), TerminalPath.isHere(device: UInt64(after.st_dev), at: path),
+            unsafe tcgetattr(descriptor, &modes) == 0
         else {
             close(descriptor)
             throw Self.refused(path, "not a terminal")
@@ -33,7 +35,6 @@ final class PinentryTerminal: Sendable {
         self.descriptor = descriptor
         self.modes = modes
         self.client = client
-        status = after
         name = path
     }
 
@@ -44,7 +45,7 @@ final class PinentryTerminal: Sendable {
     /// - Returns: the channel of a prompt on it; nil if it cannot be determined.
     /// - Throws: ``PromptError`` with `inBackground` if another process than the client reads from it.
     func look() throws(PromptError) -> PromptChannel? {
-        switch TerminalStanding(of: client, to: status) {
+        switch TerminalStanding(of: client, to: descriptor) {
         case .foreground(let channel): return channel
         case .background:
             throw PromptError(.inBackground, detail: "\(name): the client is in the background")
@@ -52,7 +53,7 @@ final class PinentryTerminal: Sendable {
     }
 
     /// Whether another process than the client reads from it now.
-    var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: status) == .background }
+    var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: descriptor) == .background }
 
     /// The channel of a prompt on it; nil if it cannot be determined.
     var channel: PromptChannel? { (try? look()) ?? nil }
@@ -61,6 +62,65 @@ final class PinentryTerminal: Sendable {
     var isConnected: Bool {
         var watched = pollfd(fd: descriptor, events: 0, revents: 0)
         return unsafe poll(&watched, 1, 0) == 0
+    }
+
+    /// What was typed before a prompt.
+    enum TypedKeys {
+        case none
+        /// Whole lines.
+        case lines
+        /// At last a line without its end, or keys of a program that reads them one by one.
+        case part
+    }
+
+    /// Discards typed input, if there is any.
+    ///
+    /// - Returns: what was discarded.
+    func discardKeys() -> TypedKeys {
+        var modes = termios()
+        guard unsafe tcgetattr(descriptor, &modes) == 0 else { return .none }
+        // In line mode the kernel reports whole lines only.
+        let isInLines = modes.c_lflag & tcflag_t(ICANON) != 0
+        if isInLines {
+            var raw = modes
+            raw.c_lflag &= ~tcflag_t(ICANON)
+            _ = unsafe tcsetattr(descriptor, TCSANOW, &raw)
+        }
+        defer { if isInLines { _ = unsafe tcsetattr(descriptor, TCSANOW, &modes) } }
+        guard waitingByteCount > 0 else { return .none }
+        let last = readLast()
+        tcflush(descriptor, TCIFLUSH)
+        return last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") ? .lines : .part
+    }
+
+    /// Reads what was typed and forgets it; it may be a passcode.
+    ///
+    /// - Returns: the last byte; nil if nothing could be read.
+    private func readLast() -> UInt8? {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { bytes in
+            var last: UInt8?
+            while case let count = unsafe read(descriptor, bytes.baseAddress, bytes.count), count > 0 {
+                last = unsafe bytes[count - 1]
+            }
+            if let start = bytes.baseAddress { unsafe clinux_wipe(start, bytes.count) }
+            return last
+        }
+    }
+
+    private var waitingByteCount: CInt {
+        var count: CInt = 0
+        return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? count : 0
+    }
+
+    /// Whether the terminal echoes what is typed.
+    var isEchoing: Bool { hasMode(ECHO) }
+
+    /// Whether programs read whole lines.
+    var isCanonical: Bool { hasMode(ICANON) }
+
+    private func hasMode(_ mode: CInt) -> Bool {
+        var modes = termios()
+        return unsafe tcgetattr(descriptor, &modes) == 0 && modes.c_lflag & tcflag_t(mode) != 0
     }
 
     /// Turns off line mode and echo and discards typed input; the signal keys stay enabled.

@@ -2,7 +2,7 @@ import KeychainModel
 
 /// A validated prompt origin: malformed values count as absent.
 struct PromptPlace: Sendable {
-    /// `/dev/…`; ``PinentryTerminal`` checks whether it is a terminal.
+    /// A path of ``TerminalPath``; ``PinentryTerminal`` checks whether it is a terminal.
     var terminal: String?
     /// `TERM`; without one `vt100`, which every terminal understands.
     let terminalType: String
@@ -20,9 +20,7 @@ struct PromptPlace: Sendable {
 
     /// Keeps the well-formed values.
     init(_ origin: PromptOrigin) {
-        terminal = origin.terminal.flatMap {
-            $0.hasPrefix("/dev/") && !$0.contains("..") ? Self.word($0, upTo: 64, also: "/_-.") : nil
-        }
+        terminal = origin.terminal.flatMap { TerminalPath.isUsable($0) ? $0 : nil }
         terminalType = Self.word(origin.terminalType, upTo: 64, also: "+-._") ?? "vt100"
         display = Self.word(origin.display, upTo: 255, also: ":./-_")
         waylandDisplay = Self.word(origin.waylandDisplay, upTo: 255, also: ":./-_")

@@ -47,9 +47,11 @@ struct TerminalTouchBox: ~Copyable {
         defer { terminal.restore(wasKilled: true, drewScreen: false) }
         do throws(ExchangeFailure) {
             try draw()
+            // Keys that come before the text could have been read are meant for something else.
+            let keysCount = ContinuousClock.now + EarlyKeys.pause
             let terminal = terminal
             whenShown { terminal.channel }
-            return try answer()
+            return try answer(from: keysCount)
         } catch {
             throw error.promptError
         }
@@ -91,7 +93,7 @@ struct TerminalTouchBox: ~Copyable {
 
     // MARK: Keys
 
-    private func answer() throws(ExchangeFailure) -> PromptAnswer {
+    private func answer(from start: ContinuousClock.Instant) throws(ExchangeFailure) -> PromptAnswer {
         var readsKeys = true
         do throws(ExchangeFailure) {
             while true {
@@ -103,6 +105,7 @@ struct TerminalTouchBox: ~Copyable {
                     if errno == EIO { readsKeys = false }
                     continue
                 }
+                guard ContinuousClock.now >= start else { continue }
                 if let answer = answer(to: keys[..<count]) { return answer }
             }
         } catch {

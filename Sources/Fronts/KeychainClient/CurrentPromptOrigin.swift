@@ -32,7 +32,7 @@ private enum Terminal {
             var name = [CChar](repeating: 0, count: 64)
             guard unsafe ttyname_r(descriptor, &name, name.count) == 0 else { continue }
             let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            if path.hasPrefix("/dev/"), path != "/dev/tty" { return path }
+            if TerminalPath.isUsable(path) { return path }
         }
         return nil
     }
@@ -45,11 +45,12 @@ private enum Terminal {
     private static func path(ofDevice device: UInt32) -> String? {
         let major = (device >> 8) & 0xFFF
         let minor = (device & 0xFF) | ((device >> 12) & 0xFFF00)
-        // Linux's admin-guide/devices.txt: 136 to 143 are Unix98 terminals, 4 the consoles.
+        // Linux's admin-guide/devices.txt: 136 to 143 are Unix98 terminals, 4 the consoles and the serial lines.
         let path: String
         switch major {
         case 136...143: path = "/dev/pts/\((major - 136) * 256 + minor)"
         case 4 where minor < 64: path = "/dev/tty\(minor)"
+        case 4: path = "/dev/ttyS\(minor - 64)"
         default: return nil
         }
         var status = stat()

@@ -15,7 +15,7 @@ struct AgentPlace: Sendable {
     /// a terminal that the caller lent to the agent.
     static func terminal() throws(AgentFailure) -> AgentPlace {
         guard let stat = ProcessStat(of: getpid()), stat.terminal != 0,
-            let path = PromptOrigin.controllingTerminal(), device(of: path) == stat.terminal,
+            let path = PromptOrigin.controllingTerminal(), session(of: path) == stat.session,
             let leader = ProcessStat(of: stat.session)
         else {
             throw AgentFailure(
@@ -81,9 +81,14 @@ struct AgentPlace: Sendable {
         return PromptClient(process: client.process, start: stat.start)
     }
 
-    private static func device(of path: String) -> UInt64? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }
-        return UInt64(status.st_rdev)
+    /// The session of the terminal at a path; nil unless it is this process's controlling terminal.
+    ///
+    /// A device number does not tell: a terminal of another devpts instance has the same.
+    private static func session(of path: String) -> Int32? {
+        let terminal = unsafe open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+        guard terminal >= 0 else { return nil }
+        defer { close(terminal) }
+        let session = tcgetsid(terminal)
+        return session > 0 ? session : nil
     }
 }

@@ -73,11 +73,11 @@ final class DrawnBox: Sendable {
             if let secret {
                 // A prompt that shows a secret does not report that it is shown, and no other request waits for its
                 // channel.
-                try? keychain.boxIsShown(number)
+                try? keychain.boxIsShown(ShownBox(number, at: nil))
                 answer = try await prompter.show(secret.octets, in: prompt, at: origin)
             } else {
-                answer = try await prompter.ask(prompt, at: origin) { [keychain, number] _ in
-                    try? keychain.boxIsShown(number)
+                answer = try await prompter.ask(prompt, at: origin) { [keychain, number] channel in
+                    try? keychain.boxIsShown(ShownBox(number, at: channel()?.identity))
                 }
             }
             put(.answered(answer))

@@ -138,6 +138,9 @@ int clinux_pidfd_open(int32_t pid);
 /// pidfd_send_signal(2): signal 0 tests whether the process still runs. 0 or -1.
 int clinux_pidfd_signal(int pidfd, int signal);
 
+/// pidfd_getfd(2): a close-on-exec copy of a descriptor of a process that this one may trace, or -1.
+int clinux_pidfd_descriptor(int pidfd, int descriptor);
+
 // MARK: spawn.c
 
 /// Starts a helper by vfork(2) and execve(2) that inherits only three descriptors; its pid, or -1.
@@ -156,6 +159,25 @@ int32_t clinux_spawn(
     int stdout_fd,
     int stderr_fd
 );
+
+// MARK: terminal.c
+
+/// The foreground process group of an open terminal, whichever session's controlling terminal it is. 0 or -1.
+///
+/// tcgetpgrp(3) tells it only to processes of that session, and a device number in `/proc` does not tell terminals of
+/// two devpts instances apart. `group` is 0 if no session has the terminal, and -1 if no process of the group is visible
+/// in this PID namespace.
+int clinux_terminal_foreground(int terminal, int32_t *group);
+
+/// Blocks SIGIO for the calling thread and makes the kernel send it whenever input arrives at an open terminal, whoever
+/// reads it (`O_ASYNC`). The descriptor of a signalfd(2), readable by this thread alone, or -1.
+int clinux_terminal_watch_keys(int terminal);
+
+/// Whether input arrived since the last call; `keys` is the descriptor of `clinux_terminal_watch_keys`.
+bool clinux_terminal_had_keys(int keys);
+
+/// Ends the watch and closes `keys`.
+void clinux_terminal_ignore_keys(int terminal, int keys);
 
 // MARK: start.c
 

@@ -37,12 +37,12 @@ extension Visit {
         }
     }
 
-    /// Reports that the prompt is visible.
-    package func boxIsShown(_ box: BoxNumber) async throws(KeychainError) {
+    /// Reports that the prompt is visible, and where.
+    package func boxIsShown(_ box: ShownBox) async throws(KeychainError) {
         try await serving(.agentShown) { () async throws(KeychainError) in
             let agent = try agent()
             // A prompt that was dismissed or has ended is reported by `boxIsUnwanted`.
-            _ = try agent.box(box.number).noteShown(on: agent.channel)
+            _ = try agent.box(box.number).noteShown(on: agent.channel(shownAt: box.place))
         }
     }
 

@@ -60,10 +60,10 @@ final class PendingBox: Sendable {
     /// When it ended; nil before.
     var end: ContinuousClock.Instant? { state.withLock { $0.end } }
 
-    /// Records that it is visible on a channel; the requester is told once.
+    /// Records that it is visible on a channel, nil if it is undetermined; the requester is told once.
     ///
     /// - Returns: false if it has ended or is to be dismissed.
-    func noteShown(on channel: PromptChannel) -> Bool {
+    func noteShown(on channel: PromptChannel?) -> Bool {
         let (isFirst, isWanted) = state.withLock { state in
             defer { state.isShown = true }
             return (!state.isShown, !state.isOver && !state.isTakenAway)

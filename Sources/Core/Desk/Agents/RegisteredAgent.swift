@@ -12,6 +12,8 @@ final class RegisteredAgent: Sendable {
         /// The agent's open call for the next prompt.
         var call: CheckedContinuation<PendingBox?, Never>?
         var isGone = false
+        /// The channel of the last prompt that was visible.
+        var shownOn: PromptChannel?
 
         mutating func draw(_ box: PendingBox) {
             isFreeSince = current?.end
@@ -20,21 +22,29 @@ final class RegisteredAgent: Sendable {
     }
 
     let place: AgentRegistration.Place
-    /// The channel of its prompts.
-    let channel: PromptChannel
+    /// The number of its registration.
+    private let number: UInt64
     private let state = Guarded(State())
 
-    init(_ place: AgentRegistration.Place, number: UInt64) {
-        self.place = place
-        channel =
-            switch place {
-            // The same for every agent of this terminal and session.
-            case .terminal(let path, let session, let start):
-                PromptChannel("agent on \(path) session \(session) started \(start)")
-            // A display may be nested in another and its name is not trustworthy, so every registration gets a new
-            // channel.
-            case .graphical: PromptChannel("agent of registration \(number)")
-            }
+    init(_ place: AgentRegistration.Place, number: UInt64) { (self.place, self.number) = (place, number) }
+
+    /// The channel that its next prompt probably has; nil before the first one on a display.
+    var likelyChannel: PromptChannel? { terminalChannel ?? state.withLock { $0.shownOn } }
+
+    /// The same for every agent of one terminal and session; nil for the agent of a display.
+    private var terminalChannel: PromptChannel? {
+        guard case .terminal(let path, let session, let start) = place else { return nil }
+        return PromptChannel("agent on \(path) session \(session) started \(start)")
+    }
+
+    /// The channel of a prompt that the agent reports as visible; nil if the agent could not determine where.
+    ///
+    /// The names of displays lead to other servers once their sockets are replaced, so the agent names the servers of each
+    /// prompt. Another registration is another channel in any case.
+    func channel(shownAt place: String?) -> PromptChannel? {
+        let channel = place.map { terminalChannel ?? PromptChannel("agent of registration \(number), \($0)") }
+        state.withLock { $0.shownOn = channel }
+        return channel
     }
 
     /// Whether the agent has left or was dropped.

@@ -22,8 +22,8 @@ extension RemoteKeychain {
     }
 
     /// Reports that the prompt is shown, which arms the sensor.
-    package func boxIsShown(_ number: UInt64) throws(KeychainError) {
-        let _: EmptyBody = try agentCall(.agentShown, BoxNumber(number))
+    package func boxIsShown(_ box: ShownBox) throws(KeychainError) {
+        let _: EmptyBody = try agentCall(.agentShown, box)
     }
 
     /// Reports the result of a prompt.

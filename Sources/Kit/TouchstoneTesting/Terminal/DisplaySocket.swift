@@ -1,13 +1,16 @@
 import Glibc
 
-/// An X display without a server: its socket exists, but nothing listens.
+/// An X display without a screen: this process listens at its socket, and answers nothing.
 ///
-/// It has what a daemon distinguishes displays by, so that a scripted pinentry can stand for a box on it.
+/// It has what a daemon distinguishes displays by, so that a scripted pinentry, which connects to it, can stand for a
+/// prompt on it.
 package final class DisplaySocket: Sendable {
     /// The directory of X servers' sockets (X(7)).
     private static let directory = "/tmp/.X11-unix"
     /// Display numbers that no real server uses.
     private static let numbers = 7000..<8000
+    /// Connections are never accepted, and each one stays in the queue.
+    private static let mostPrompts: CInt = 4096
 
     /// `:N`, for the environment variable `DISPLAY`.
     package let name: String
@@ -21,7 +24,7 @@ package final class DisplaySocket: Sendable {
         if unsafe mkdir(Self.directory, 0o1777) == 0 { _ = unsafe chmod(Self.directory, 0o1777) }
         for number in Self.numbers.shuffled() {
             let path = "\(Self.directory)/X\(number)"
-            guard let descriptor = try? UnixSocket.bind(to: path) else { continue }
+            guard let descriptor = try? UnixSocket.listen(at: path, backlog: Self.mostPrompts) else { continue }
             name = ":\(number)"
             self.path = path
             socket = descriptor

@@ -96,10 +96,24 @@ package final class PseudoTerminal: Sendable {
     package func type(_ text: String) { press(.text(text)) }
 
     /// Presses keys, one after another; does nothing when the terminal is closed.
+    ///
+    /// At a prompt, which turns the echo off, the keys arrive as from a person who has read it:
+    /// ``TerminalScreen/reactionTime`` after the last output.
     package func press(_ keys: Key...) { press(keys) }
 
     /// Presses keys, one after another.
-    package func press(_ keys: [Key]) { _ = screen.write(keys.flatMap(\.octets)) }
+    package func press(_ keys: [Key]) {
+        let keys = keys.flatMap(\.octets)
+        if isEchoing { _ = screen.write(keys) } else { screen.writeOnceRead(keys) }
+    }
+
+    /// Presses keys at the moment a text appears, as a person does who is typing anyway; one text at a time.
+    package func press(_ keys: Key..., uponSight text: String) {
+        screen.write(keys.flatMap(\.octets), uponSight: text)
+    }
+
+    /// Presses keys at once, as a person does who looks elsewhere.
+    package func pressBlindly(_ keys: Key...) { _ = screen.write(keys.flatMap(\.octets)) }
 
     /// Closes the terminal as a window does: its programs get a hang-up.
     package func hangUp() { screen.close() }

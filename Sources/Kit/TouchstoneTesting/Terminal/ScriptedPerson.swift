@@ -41,6 +41,8 @@ package struct ScriptedPerson: Sendable {
         var left = rules.filter { $0.times > 0 }
         while !left.isEmpty {
             let index = try await terminal.wait(forAnyOf: left.map(\.text), timeout: timeout)
+            // Some programs turn the echo off after they have drawn.
+            try await Task.sleep(for: TerminalScreen.reactionTime)
             terminal.press(left[index].keys)
             left[index].times -= 1
             left.removeAll { $0.times == 0 }

@@ -30,7 +30,18 @@ package final class ScriptedPinentry: Sendable {
             #!/bin/sh
             directory='\(directory.path)'
             echo $$ > "$directory/pid"
-            tr '\\0' '\\n' < /proc/$$/environ > "$directory/environment"
+            if [ -n "$DISPLAY$WAYLAND_DISPLAY" ] && [ -z "$CONNECTED" ]; then
+                tr '\\0' '\\n' < /proc/$$/environ > "$directory/environment"
+                # As a program does that draws on a display; the shell has no sockets. Perl keeps descriptors up to $^F.
+                exec perl -MSocket -e 'BEGIN { $^F = 255 } $ENV{CONNECTED} = 1;
+                    my ($number) = ($ENV{DISPLAY} // "") =~ /^:(\\d+)/;
+                    my $path = defined $number ? "/tmp/.X11-unix/X$number" : $ENV{WAYLAND_DISPLAY} // "";
+                    $path = "$ENV{XDG_RUNTIME_DIR}/$path" if $path !~ m{^/};
+                    socket(DISPLAY, AF_UNIX, SOCK_STREAM, 0);
+                    connect(DISPLAY, sockaddr_un($path));
+                    exec("/bin/sh", @ARGV)' "$0"
+            fi
+            [ -n "$CONNECTED" ] || tr '\\0' '\\n' < /proc/$$/environ > "$directory/environment"
             \(greeting)
             while IFS= read -r line; do
                 printf '%s\\n' "$line" >> "$directory/received"

@@ -22,8 +22,39 @@ final class TerminalScreen: Sendable {
         let continuation: CheckedContinuation<Found, Never>
     }
 
+    /// How long a person takes to read a prompt before pressing keys; a prompt discards keys pressed sooner than 300 ms
+    /// after it appeared.
+    static let reactionTime = Duration.milliseconds(600)
+
     private struct State {
         var primary: CInt
+        /// When the last output came.
+        var lastOutput: ContinuousClock.Instant?
+        /// Keys that a person will press once the present output has been read.
+        var laterKeys: [UInt8] = []
+
+        /// Keys that are pressed at the moment a text appears, by the reading thread.
+        var reflex: (text: [UInt8], from: Int, keys: [UInt8])?
+
+        /// Presses the keys of the reflex if its text has appeared.
+        mutating func react() {
+            guard let reflex, text.compact.firstIndex(of: reflex.text, from: reflex.from) != nil else { return }
+            self.reflex = nil
+            _ = write(reflex.keys)
+        }
+
+        /// When ``laterKeys`` are due; nil for none.
+        var keysAreDue: ContinuousClock.Instant? {
+            laterKeys.isEmpty ? nil : (lastOutput ?? .now) + TerminalScreen.reactionTime
+        }
+
+        /// Writes keys, after those that are still to be pressed.
+        mutating func write(_ octets: [UInt8]) -> Bool {
+            guard primary >= 0 else { return false }
+            let all = laterKeys + octets
+            laterKeys = []
+            return unsafe Glibc.write(primary, all, all.count) == all.count
+        }
         var isClosing = false
         var octets: [UInt8] = []
         var text = TerminalText()
@@ -67,11 +98,18 @@ final class TerminalScreen: Sendable {
     func skip() { state.withLock { $0.cursor = $0.text.compact.count } }
 
     /// Types bytes; false when the terminal is closed or accepts no more.
-    func write(_ octets: [UInt8]) -> Bool {
-        state.withLock { state in
-            guard state.primary >= 0 else { return false }
-            return unsafe Glibc.write(state.primary, octets, octets.count) == octets.count
-        }
+    func write(_ octets: [UInt8]) -> Bool { state.withLock { $0.write(octets) } }
+
+    /// Types bytes at the moment a text appears after the present output.
+    func write(_ octets: [UInt8], uponSight text: String) {
+        let text = text.utf8.filter { $0 > 0x20 }
+        state.withLock { $0.reflex = (text, $0.text.compact.count, octets) }
+    }
+
+    /// Types bytes as soon as the present output has been there for ``reactionTime``.
+    func writeOnceRead(_ octets: [UInt8]) {
+        state.withLock { $0.laterKeys += octets }
+        signal()
     }
 
     /// Closes the primary side: programs on the other side get a hang-up.
@@ -138,7 +176,9 @@ final class TerminalScreen: Sendable {
         var isOpen = true
         while isOpen {
             let (primary, deadline, isClosing) = state.withLock { state in
-                (state.primary, state.waiters.map(\.deadline).min(), state.isClosing)
+                if let due = state.keysAreDue, due <= .now { _ = state.write([]) }
+                let deadlines = state.waiters.map(\.deadline) + [state.keysAreDue].compactMap { $0 }
+                return (state.primary, deadlines.min(), state.isClosing)
             }
             isOpen = !isClosing && read(from: primary, until: deadline)
             if !isOpen {
@@ -171,9 +211,11 @@ final class TerminalScreen: Sendable {
         let count = unsafe Glibc.read(primary, &room, room.count)
         guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) }
         state.withLock { state in
+            state.lastOutput = .now
             guard state.octets.count < Self.largestByteCount else { return }
             state.octets += room[..<count]
             for octet in room[..<count] { state.text.take(octet) }
+            state.react()
         }
         return true
     }

@@ -84,7 +84,4 @@ package struct ProcessStat: Equatable {
         }
         return number
     }
-
-    /// Whether it may read from its terminal.
-    package var isInForeground: Bool { processGroup == foregroundGroup }
 }

@@ -16,6 +16,39 @@ public struct BoxNumber: WireBody, Sendable, Equatable {
     public init(from reader: inout CBORReader) throws { number = try reader.readUnsigned() }
 }
 
+/// A prompt that is visible: `[number, place]`.
+public struct ShownBox: WireBody, Sendable, Equatable {
+    /// The longest description of a place, in bytes.
+    public static let longestPlace = 4096
+
+    /// The prompt's number.
+    public let number: UInt64
+    /// Where it is, as distinct from any other place: the terminal's session, or the servers of the display. Nil if that
+    /// cannot be determined.
+    public let place: String?
+
+    /// Describes a visible prompt; a place that is too long counts as undetermined.
+    public init(_ number: UInt64, at place: String?) {
+        self.number = number
+        self.place = place.flatMap { $0.utf8.count <= Self.longestPlace ? $0 : nil }
+    }
+
+    /// Writes the number and the place.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(unsigned: number)
+        writer.write(optionalText: place)
+    }
+
+    /// Reads a visible prompt.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        number = try reader.readUnsigned()
+        place = try reader.readOptional { try $0.readText() }
+        guard place?.utf8.count ?? 0 <= Self.longestPlace else { throw WireError.malformed }
+    }
+}
+
 /// A prompt to draw: `[number, prompt, rule, terminal type, character type, client, client start, secret]`.
 public struct AgentBox: WireBody, ~Copyable, Sendable {
     /// The prompt's unique number.

@@ -1,0 +1,37 @@
+import Glibc
+
+/// The paths at which a prompt may be drawn: `/dev/pts/N`, `/dev/ttyN` and serial lines such as `/dev/ttyS0`.
+///
+/// Every user may create links and directories elsewhere below `/dev`, such as in `/dev/shm`, and mount another devpts
+/// instance, whose terminals have the device numbers of the first one's.
+package enum TerminalPath {
+    private static let pseudoTerminals = "/dev/pts/"
+    private static let consoles = "/dev/tty"
+
+    /// Whether a path is one of these; nothing is said about what is there.
+    package static func isUsable(_ path: String) -> Bool {
+        if path.hasPrefix(pseudoTerminals) { return isNumber(path.dropFirst(pseudoTerminals.count)) }
+        guard path.hasPrefix(consoles) else { return false }
+        let name = path.dropFirst(consoles.count)
+        // No letters for a console, `S`, `AMA`, `USB` and the like for serial lines.
+        let line = name.prefix { $0.isASCII && $0.isUppercase }
+        return line.count <= 8 && isNumber(name.dropFirst(line.count))
+    }
+
+    /// Whether an open terminal is in the file system that this process sees at its path's directory.
+    ///
+    /// - Parameters:
+    ///   - device: `st_dev` of the open terminal.
+    ///   - path: the path at which it was opened, a usable one.
+    /// - Returns: whether both are in the same file system.
+    package static func isHere(device: UInt64, at path: String) -> Bool {
+        var directory = stat()
+        let place = path.hasPrefix(pseudoTerminals) ? "/dev/pts" : "/dev"
+        return unsafe lstat(place, &directory) == 0 && directory.st_mode & S_IFMT == S_IFDIR
+            && UInt64(directory.st_dev) == device
+    }
+
+    private static func isNumber(_ text: Substring) -> Bool {
+        !text.isEmpty && text.utf8.count <= 7 && text.allSatisfy { $0.isASCII && $0.isNumber }
+    }
+}
