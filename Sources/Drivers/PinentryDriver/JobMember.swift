@@ -51,10 +51,12 @@ struct JobMember {
     private func isPartOfPipeline(_ group: Int32, of shell: JobMember) -> Bool {
         guard shell.stat.session == stat.session else { return false }
         if let leader = JobMember(of: group), leader.stat.processGroup == group {
-            return leader.stat.parent == shell.process && stat.start >= leader.stat.start
+            // Start times are in clock ticks; pids are given out in ascending order.
+            return leader.stat.parent == shell.process
+                && (stat.start, process) > (leader.stat.start, leader.process)
         }
-        // The leader has ended (`echo | client`). Pids are given out in ascending order, and one shell starts all parts: a
-        // job of this shell that joined has that job's program as its parent, whose ancestor is the shell.
+        // The leader has ended (`echo | client`). One shell starts all parts; a child of one of its jobs that joined has a
+        // parent whose ancestor is the shell.
         return process > group
             && Self.parents(ofParts: group, session: stat.session).allSatisfy { $0.descends(from: shell.process) }
     }
