@@ -94,7 +94,10 @@ struct PromptTerminalTests {
         #expect(try failures(keychain) == 0)
     }
 
-    @Test("a command typed before or into a new prompt is no attempt, and a note says so", arguments: programs)
+    @Test(
+        "a command typed before or into a new prompt is no attempt, and a note says so",
+        arguments: programs
+    )
     func typedAhead(program: String) async throws {
         let keychain = try await keychain(program)
         let terminal = try PseudoTerminal()

@@ -44,9 +44,14 @@ struct AgentPrompterTests {
         case entered(String), confirmed, fallback, cancelled, timedOut, failed(PromptError.Code)
     }
 
-    private func ask(_ prompter: AgentPrompter, _ prompt: Prompt) async -> End {
+    private func ask(
+        _ prompter: AgentPrompter,
+        _ prompt: Prompt,
+        at place: PromptOrigin? = nil,
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void = { _ in }
+    ) async -> End {
         do throws(PromptError) {
-            let answer = try await prompter.ask(prompt, at: origin) { _ in }
+            let answer = try await prompter.ask(prompt, at: place ?? origin) { whenShown($0()) }
             switch consume answer {
             case .entered(let secret):
                 return .entered(
@@ -103,7 +108,8 @@ struct AgentPrompterTests {
         }
         #expect(await touched.value == .failed(.prompterFailed))
         // A finished prompt, and one that never existed.
-        await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(ShownBox(second + 7, at: "a display")) }
+        let unknown = ShownBox(second + 7, at: "a display")
+        await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(unknown) }
         agent.end()
     }
 
@@ -263,6 +269,38 @@ struct AgentPrompterTests {
         )
         display.end()
         onTerminal.end()
+    }
+
+    @Test(
+        "a prompt is on the channel of the place that the agent reports, and on none if it reports none",
+        arguments: [AgentPrompterTests.graphical, AgentPrompterTests.terminal]
+    )
+    func places(place: AgentRegistration.Place) async throws {
+        let desk = try desk()
+        let agent = try await agent(place, at: desk)
+        let prompter = AgentPrompter(roster, patience: .ofTests)
+        let origin = place == Self.graphical ? PromptOrigin() : origin
+        var found: [PromptChannel?] = []
+        for server in ["server 17", nil, "server 17", "server 18", "server 17"] {
+            let shown = Guarded<PromptChannel?>(PromptChannel("not shown"))
+            let asked = Task {
+                await ask(prompter, prompt, at: origin) { channel in shown.withLock { $0 = channel } }
+            }
+            let number = try await agent.nextBox().number
+            try await agent.boxIsShown(ShownBox(number, at: server))
+            try await agent.boxIsAnswered(answer(number, "marble"))
+            #expect(await asked.value == .entered("marble"))
+            found.append(shown.withLock { $0 })
+            if let server, place == Self.graphical {
+                #expect(found.last??.identity.hasSuffix(server) == true)
+            }
+            let likely = try await prompter.checkCanPrompt(at: origin)
+            #expect(found.last == .some(nil) || likely == Set([found.last ?? nil].compactMap { $0 }))
+        }
+        #expect(found[0] != nil && found[1] == nil && found[2] == found[0] && found[4] == found[0])
+        // A terminal's agent determined its session before it registered.
+        #expect((found[3] == found[0]) == (place == Self.terminal))
+        agent.end()
     }
 
     @Test("the first agent of a display stays registered, and a later one is a new channel")

@@ -37,8 +37,9 @@ private final class XServer: @unchecked Sendable {  // only deinit touches the p
         try server.run()
         try await Deadline.wait(for: "the display's socket") {
             guard self.server.isRunning else { throw Timeout() }
-            let sockets = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
-            return sockets.contains("X11-unix/X\(self.number)\n") ? true : nil
+            // Addresses of others need not be UTF-8.
+            let sockets = try Data(contentsOf: URL(fileURLWithPath: "/proc/net/unix"))
+            return sockets.range(of: Data("X11-unix/X\(self.number)\n".utf8)) != nil ? true : nil
         }
     }
 
@@ -77,7 +78,9 @@ private final class Relay: @unchecked Sendable {  // only deinit touches the pro
         process.arguments = ["-e", Self.script, address, path]
         process.standardOutput = output
         try process.run()
-        guard output.fileHandleForReading.availableData.starts(with: Array("ready".utf8)) else { throw Timeout() }
+        guard output.fileHandleForReading.availableData.starts(with: Array("ready".utf8)) else {
+            throw Timeout()
+        }
     }
 
     deinit { kill(process.processIdentifier, SIGKILL) }

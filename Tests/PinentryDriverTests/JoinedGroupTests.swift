@@ -27,7 +27,11 @@ struct JoinedGroupTests {
         case script = "sh -c \"JOB; true\""
     }
 
-    @Test("is in the background, and the job itself stays in the foreground", arguments: Start.allCases, Foreground.allCases)
+    @Test(
+        "is in the background, and the job itself stays in the foreground",
+        arguments: Start.allCases,
+        Foreground.allCases
+    )
     func joined(start: Start, foreground: Foreground) async throws {
         let jobs = try await Jobs()
         let joiner = try await jobs.runJoiner(start.rawValue)
@@ -36,7 +40,9 @@ struct JoinedGroupTests {
         try await jobs.wait(for: client) { $0.channel != nil }
         let group = try #require(ProcessStat(of: client.process)).processGroup
         if foreground == .leaderless {
-            try await Deadline.wait(for: "the end of the leader") { ProcessStat(of: group) == nil ? true : nil }
+            try await Deadline.wait(for: "the end of the leader") {
+                ProcessStat(of: group) == nil ? true : nil
+            }
         }
         try await joiner.join(group)
         #expect(jobs.standing(of: joiner.client) == .background)
@@ -55,7 +61,9 @@ struct JoinedGroupTests {
         #expect(jobs.standing(of: joiner.client) == .background)
         let prompter = PinentryPrompter("/usr/bin/pinentry-tty")
         let origin = PromptOrigin(terminal: jobs.terminal.name, terminalType: "dumb", client: joiner.client)
-        await #expect(throws: PromptError(.inBackground)) { try await Answer(prompter, .unlock(), at: origin) }
+        await #expect(throws: PromptError(.inBackground)) {
+            try await Answer(prompter, .unlock(), at: origin)
+        }
         // A command substitution is a descendant of the shell, in its group.
         let client = try await jobs.run("x=$(JOB)")
         try await jobs.wait(for: client) { $0.channel != nil }

@@ -59,13 +59,18 @@ struct SecondInstanceTests {
         arguments: [
             ("/dev/pts/0", true), ("/dev/pts/1234", true), ("/dev/tty1", true), ("/dev/tty63", true),
             ("/dev/ttyS0", true), ("/dev/ttyAMA0", true), ("/dev/ttyUSB10", true),
-            ("", false), ("/dev/tty", false), ("/dev/console", false), ("/dev/ptmx", false), ("/dev/pts/ptmx", false),
+            ("", false), ("/dev/tty", false), ("/dev/console", false), ("/dev/ptmx", false),
+            ("/dev/pts/ptmx", false),
             ("/dev/pts/", false), ("/dev/pts/-1", false), ("/dev/pts/0/", false), ("/dev/pts//0", false),
-            ("/dev/pts/./0", false), ("/dev/pts/../pts/0", false), ("/dev//pts/0", false), ("//dev/pts/0", false),
-            ("/dev/shm/d/pts/0", false), ("/dev/shm/pts/0", false), ("/dev/shm/0", false), ("/dev/shm/ttyS0", false),
+            ("/dev/pts/./0", false), ("/dev/pts/../pts/0", false), ("/dev//pts/0", false),
+            ("//dev/pts/0", false),
+            ("/dev/shm/d/pts/0", false), ("/dev/shm/pts/0", false), ("/dev/shm/0", false),
+            ("/dev/shm/ttyS0", false),
             ("/dev/fd/0", false), ("/dev/stdin", false), ("/proc/self/fd/0", false), ("/dev/pts/0 ", false),
-            ("/dev/pts/0\n", false), ("/dev/pts/\u{661}", false), ("/dev/ttyprintk", false), ("/dev/tty/1", false),
-            ("/dev/ttyS", false), ("/dev/ttyS/0", false), ("/dev/pts/99999999", false), ("/tmp/dev/pts/0", false),
+            ("/dev/pts/0\n", false), ("/dev/pts/\u{661}", false), ("/dev/ttyprintk", false),
+            ("/dev/tty/1", false),
+            ("/dev/ttyS", false), ("/dev/ttyS/0", false), ("/dev/pts/99999999", false),
+            ("/tmp/dev/pts/0", false),
             ("dev/pts/0", false), ("/DEV/pts/0", false),
         ]
     )
@@ -92,7 +97,9 @@ struct SecondInstanceTests {
         for attempt in 0..<20 {
             let path = attempt.isMultiple(of: 2) ? "\(directory)/pts/\(number)" : "\(directory)/\(number)"
             let origin = PromptOrigin(terminal: path)
-            await #expect(throws: PromptError(.notInteractive)) { try await Answer(prompter, .unlock(), at: origin) }
+            await #expect(throws: PromptError(.notInteractive)) {
+                try await Answer(prompter, .unlock(), at: origin)
+            }
         }
         #expect(scripted.processIdentifier == nil)
     }
@@ -114,7 +121,10 @@ struct SecondInstanceTests {
             switch place {
             case .first: client = try await jobs.run("JOB")
             case .second:
-                let process = try await ChildProcess.start("/bin/sh", ["-c", "exec 0<>\(other); exec sleep 600"])
+                let process = try await ChildProcess.start(
+                    "/bin/sh",
+                    ["-c", "exec 0<>\(other); exec sleep 600"]
+                )
                 session = process
                 client = try await Deadline.wait(for: "the terminal of the second instance") {
                     guard let stat = ProcessStat(of: process.processID), stat.terminal > 0 else { return nil }
@@ -146,7 +156,9 @@ struct SecondInstanceTests {
         let bind = UInt(MS_BIND)
         #expect(unsafe mount(path, terminal.name, nil, bind, nil) == 0)
         defer { unsafe umount2(terminal.name, CInt(MNT_DETACH)) }
-        #expect(throws: PromptError(.notInteractive)) { try PinentryTerminal(path: terminal.name, owner: owner) }
+        #expect(throws: PromptError(.notInteractive)) {
+            try PinentryTerminal(path: terminal.name, owner: owner)
+        }
     }
 
     @Test("the file system of a terminal is part of its channel")

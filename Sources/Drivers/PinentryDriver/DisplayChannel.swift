@@ -16,6 +16,7 @@ enum DisplayChannel {
     ///   - place: the displays that it was told of.
     ///   - flavor: GNOME's program has no display: the shell draws, which it finds on the session's bus.
     ///   - runtimeDirectory: `XDG_RUNTIME_DIR`.
+    /// - Returns: the channel.
     static func of(
         _ connections: Set<ProgramConnection>?,
         at place: PromptPlace,
@@ -24,7 +25,8 @@ enum DisplayChannel {
     ) -> PromptChannel? {
         guard let connections, !connections.isEmpty else { return nil }
         let displays = sockets(of: place, runtimeDirectory: runtimeDirectory)
-        guard flavor.isGNOME || connections.contains(where: { displays.contains($0.address) }) else { return nil }
+        let isOnDisplay = flavor.isGNOME || connections.contains { displays.contains($0.address) }
+        guard isOnDisplay else { return nil }
         let servers = connections.map { "\($0.address) of \($0.server)" }.sorted().joined(separator: ", ")
         return PromptChannel("display at \(servers)")
     }

@@ -59,7 +59,8 @@ final class EarlyKeys {
         case .off: break
         case .drawing(let start):
             // The program turns the echo off just before it draws.
-            if !terminal.isEchoing || now > start + Self.longestDrawing { stage = .settling(until: now + Self.pause) }
+            guard !terminal.isEchoing || now > start + Self.longestDrawing else { break }
+            stage = .settling(until: now + Self.pause)
         case .settling(let end):
             guard now >= end else { break }
             // If this thread was late, it counts a key as early rather than an early one as meant. The kernel does not

@@ -58,7 +58,9 @@ struct JobMember {
         // The leader has ended (`echo | client`). One shell starts all parts; a child of one of its jobs that joined has a
         // parent whose ancestor is the shell.
         return process > group
-            && Self.parents(ofParts: group, session: stat.session).allSatisfy { $0.descends(from: shell.process) }
+            && Self.parents(ofParts: group, session: stat.session).allSatisfy {
+                $0.descends(from: shell.process)
+            }
     }
 
     private func descends(from ancestor: Int32) -> Bool {

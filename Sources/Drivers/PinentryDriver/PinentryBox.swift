@@ -58,7 +58,7 @@ struct PinentryBox {
 
     /// Shows one prompt, again for as long as its answer began before the user could have read it.
     ///
-    /// - Parameter isFollowUp: whether the user's own answer led to this prompt, and what is typed is meant for it.
+    /// With `isFollowUp` the user's own answer led to this prompt, and what is typed is meant for it.
     private func put(
         on connection: inout AssuanConnection,
         isFollowUp: Bool = false,

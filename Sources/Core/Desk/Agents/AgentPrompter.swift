@@ -31,7 +31,7 @@ package struct AgentPrompter: SecretPrompter {
     /// The channels of the agents that could show a prompt for a request from `origin`.
     @discardableResult
     package func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
-        Set(try roster.agents(for: origin).compactMap(\.likelyChannel))
+        Set(try roster.agents(for: origin).map(\.likelyChannel))
     }
 
     /// Shows a prompt and waits for its answer.

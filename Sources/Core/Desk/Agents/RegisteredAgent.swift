@@ -28,8 +28,11 @@ final class RegisteredAgent: Sendable {
 
     init(_ place: AgentRegistration.Place, number: UInt64) { (self.place, self.number) = (place, number) }
 
-    /// The channel that its next prompt probably has; nil before the first one on a display.
-    var likelyChannel: PromptChannel? { terminalChannel ?? state.withLock { $0.shownOn } }
+    /// The channel that its next prompt probably has: on a display that of the last one, and before the first one a
+    /// channel that no prompt has.
+    var likelyChannel: PromptChannel {
+        terminalChannel ?? state.withLock { $0.shownOn } ?? PromptChannel("agent of registration \(number)")
+    }
 
     /// The same for every agent of one terminal and session; nil for the agent of a display.
     private var terminalChannel: PromptChannel? {

@@ -24,7 +24,9 @@ package final class DisplaySocket: Sendable {
         if unsafe mkdir(Self.directory, 0o1777) == 0 { _ = unsafe chmod(Self.directory, 0o1777) }
         for number in Self.numbers.shuffled() {
             let path = "\(Self.directory)/X\(number)"
-            guard let descriptor = try? UnixSocket.listen(at: path, backlog: Self.mostPrompts) else { continue }
+            guard let descriptor = try? UnixSocket.listen(at: path, backlog: Self.mostPrompts) else {
+                continue
+            }
             name = ":\(number)"
             self.path = path
             socket = descriptor

@@ -38,7 +38,9 @@ final class TerminalScreen: Sendable {
 
         /// Presses the keys of the reflex if its text has appeared.
         mutating func react() {
-            guard let reflex, text.compact.firstIndex(of: reflex.text, from: reflex.from) != nil else { return }
+            guard let reflex, text.compact.firstIndex(of: reflex.text, from: reflex.from) != nil else {
+                return
+            }
             self.reflex = nil
             _ = write(reflex.keys)
         }

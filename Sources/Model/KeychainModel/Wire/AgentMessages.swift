@@ -23,8 +23,9 @@ public struct ShownBox: WireBody, Sendable, Equatable {
 
     /// The prompt's number.
     public let number: UInt64
-    /// Where it is, as distinct from any other place: the terminal's session, or the servers of the display. Nil if that
-    /// cannot be determined.
+    /// Where it is, as distinct from any other place: the terminal's session, or the servers of the display.
+    ///
+    /// Nil if that cannot be determined.
     public let place: String?
 
     /// Describes a visible prompt; a place that is too long counts as undetermined.

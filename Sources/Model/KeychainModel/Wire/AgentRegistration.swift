@@ -57,7 +57,8 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
         switch try reader.readUnsigned() {
         case 1:
             let path = try reader.readName()
-            guard TerminalPath.isUsable(path), let session = Int32(exactly: try reader.readInteger()), session > 0
+            guard TerminalPath.isUsable(path), let session = Int32(exactly: try reader.readInteger()),
+                session > 0
             else { throw WireError.malformed }
             place = .terminal(path: path, session: session, start: try reader.readUnsigned())
             for _ in 0..<2 { try reader.readNull() }
