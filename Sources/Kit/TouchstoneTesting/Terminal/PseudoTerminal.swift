@@ -104,7 +104,11 @@ package final class PseudoTerminal: Sendable {
     /// Presses keys, one after another.
     package func press(_ keys: [Key]) {
         let keys = keys.flatMap(\.octets)
-        if isEchoing { _ = screen.write(keys) } else { screen.writeOnceRead(keys) }
+        if screen.hasShownPrompt, !isEchoing {
+            screen.writeOnceRead(keys)
+        } else {
+            _ = screen.write(keys)
+        }
     }
 
     /// Presses keys at the moment a text appears, as a person does who is typing anyway; one text at a time.

@@ -102,6 +102,11 @@ final class TerminalScreen: Sendable {
     /// Types bytes; false when the terminal is closed or accepts no more.
     func write(_ octets: [UInt8]) -> Bool { state.withLock { $0.write(octets) } }
 
+    /// Whether a prompt of Touchstone was drawn: each one says by whom it was requested.
+    var hasShownPrompt: Bool {
+        state.withLock { $0.text.compact.firstIndex(of: Array("Requestedby".utf8), from: 0) != nil }
+    }
+
     /// Types bytes at the moment a text appears after the present output.
     func write(_ octets: [UInt8], uponSight text: String) {
         let text = text.utf8.filter { $0 > 0x20 }
