@@ -46,7 +46,8 @@ final class RegisteredAgent: Sendable {
     /// prompt. Another registration is another channel in any case.
     func channel(shownAt place: String?) -> PromptChannel? {
         let channel = place.map { terminalChannel ?? PromptChannel("agent of registration \(number), \($0)") }
-        state.withLock { $0.shownOn = channel }
+        // A prompt that shows a secret has no place, and says nothing about the next one.
+        if let channel { state.withLock { $0.shownOn = channel } }
         return channel
     }
 
