@@ -331,6 +331,12 @@ extension AuthenticationEngine {
         }
     }
 
+    /// Checks that the recovery code may open the keybag, damaged or not, before it is asked for.
+    func checkRecoverable() async throws(AuthenticationError) {
+        if await keybag.state() == .damaged, await keybag.isRecoverable() { return }
+        _ = try await usableState()
+    }
+
     /// Why the passcode is required before any finger; nil if it is not.
     func passcodeDue(_ record: AttemptRecord, at now: BootTime) -> DriverCause? {
         if areFingersDoubted { return .enrolmentChanged }

@@ -57,7 +57,7 @@ extension AuthenticationEngine {
     /// Asks for the recovery code, then twice for a new passcode, and opens the keybag with it.
     public func recover(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in
-            _ = try await self.usableState()
+            try await self.checkRecoverable()
             try await self.counting(request) { () async throws(AuthenticationError) in
                 let code = try await self.acceptedRecoveryCode(request)
                 let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)

@@ -9,7 +9,7 @@ extension AuthenticationEngine: KeychainMover {
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> KeychainExport {
         try await takingTurns(request) { () async throws(AuthenticationError) in
-            _ = try await self.usableState()
+            try await self.checkRecoverable()
             return try await self.counting(request) { () async throws(AuthenticationError) in
                 let code = try await self.acceptedRecoveryCode(request)
                 return try await self.moving { () async throws(KeychainError) in

@@ -68,6 +68,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case recoveryCode = "keybag: recoveryCode"
     /// The text typed cannot be a recovery code.
     case mistypedRecoveryCode = "keybag: recovery code mistyped"
+    /// The keybag is an older copy of itself.
+    case olderKeybag = "keybag: older copy"
 
     // MARK: The store and exports
 

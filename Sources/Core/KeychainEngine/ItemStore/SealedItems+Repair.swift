@@ -43,7 +43,7 @@ extension SealedItems {
             }
             // Items that could not be read at the unlock were not compared with the keybag then.
             if let known = source.itemSet.digest?.keybag, known > keybag {
-                throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
+                throw KeychainError(.decode, cause: .olderKeybag, remedy: .recover)
             }
             var (repair, good) = try source.findings(context, parts: accepting ? 2 : 1)
             repair.isLogDamaged = isLogSaved != nil

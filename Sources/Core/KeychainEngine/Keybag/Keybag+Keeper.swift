@@ -183,6 +183,9 @@ extension Keybag: KeybagKeeper {
         report(.keybagRecovered)
     }
 
+    /// Whether a keybag can be read, intact or damaged.
+    public func isRecoverable() async -> Bool { (try? readKeybag())?.keybags.isEmpty == false }
+
     /// Whether a text is this keybag's recovery code.
     ///
     /// - Throws: ``KeychainError`` with `errSecParam` if its check symbols show that it was mistyped.

@@ -9,7 +9,6 @@ extension Keybag {
     /// is not older than the one in memory.
     func storedKeybag() throws(KeychainError) -> StoredKeybag {
         let reading = try readKeybag()
-        fileState = reading.isInStep ? .inStep : reading.isFaulty ? .faulty : .behind
         if reading.isMissing, case .notSetUp = standing { throw .notSetUp }
         guard let found = reading.intact else { throw noteDamage() }
         if let record {
@@ -19,6 +18,7 @@ extension Keybag {
                 guard found.record.revision >= record.revision else { throw noteOlder() }
             }
         }
+        fileState = reading.isInStep ? .inStep : .apart(found, isFaulty: reading.isFaulty)
         standing.read(found.record)
         return found
     }
@@ -34,7 +34,7 @@ extension Keybag {
 
     private func noteOlder() -> KeychainError {
         report(.tamperDetected, detail: "keybag: an older copy")
-        return KeychainError(.decode, cause: .rolledBack, remedy: .recover)
+        return KeychainError(.decode, cause: .olderKeybag, remedy: .recover)
     }
 
     /// Verifies a keybag that a key opened, before anything in it is believed.
@@ -44,7 +44,7 @@ extension Keybag {
     /// no seal: it is accepted until a sealed one was written, which items and hardware remember. `privateKey` is the private
     /// key for items constrained to the passcode, nil if it was not opened.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode`, and the cause ``DriverCause/rolledBack`` for an older keybag: then
+    /// - Throws: ``KeychainError`` with `errSecDecode`, and the cause ``DriverCause/olderKeybag`` for an older keybag: then
     ///   only the recovery code opens it.
     func verify(_ stored: StoredKeybag, _ keybagKey: Key, _ privateKey: Key?) async throws(KeychainError) {
         let record = stored.record
@@ -126,18 +126,15 @@ extension Keybag {
     ///
     /// What fails now, as on a disk that cannot be written, is done at the next unlock.
     func complete() async {
-        guard var record = standing.record, standing.keybagKey != nil, items.fault == nil else { return }
+        guard var record = standing.record, standing.keybagKey != nil else { return }
         do throws(KeychainError) {
+            try completeFiles(record)
+            // Otherwise the items cannot tell that there was no seal before, or are older than the keybag may be.
+            guard items.fault == nil, let known = items.knownKeybag() else { return }
             if record.revision == 0 {
-                guard items.knownKeybag() == 0 else { return }
+                guard known == 0 else { return }
                 try writeKeybag(&record)
-            } else if fileState != .inStep {
-                try writeKeybag(&record)
-                if fileState == .faulty {
-                    report(.tamperDetected, detail: "keybag: a damaged or missing file was written again")
-                }
             }
-            fileState = .inStep
             if let counters, record.hardware != nil, record.hardware?.mark == nil {
                 record.hardware?.mark = try await counters.makeMark(of: record.storeID)
                 try writeKeybag(&record)
@@ -147,5 +144,17 @@ extension Keybag {
         }
         guard let written = standing.record?.revision, let known = items.knownKeybag() else { return }
         if known != written { await items.countOn(keybag: written) }
+    }
+
+    /// Writes both files again if one of them did not hold the keybag that was opened, and no write has replaced them since.
+    private func completeFiles(_ record: KeybagRecord) throws(KeychainError) {
+        guard case .apart(let stored, let isFaulty) = fileState else { return }
+        // The very same bytes: an older copy must not become a newer revision.
+        if stored.record.revision == record.revision, !stored.isUnsealed {
+            guard try file.replace(with: stored.bytes) else { return }
+        }
+        fileState = .inStep
+        guard isFaulty, !stored.isUnsealed else { return }
+        report(.tamperDetected, detail: "keybag: a damaged or missing file was written again")
     }
 }

@@ -92,10 +92,8 @@ extension Keybag {
     enum FileState {
         /// Both hold the same.
         case inStep
-        /// One holds an earlier keybag.
-        case behind
-        /// One is damaged or missing.
-        case faulty
+        /// One does not hold this keybag, because it is damaged or missing (`isFaulty`) or holds an earlier one.
+        case apart(StoredKeybag, isFaulty: Bool)
     }
 
     /// Reads the keybag from the disk.

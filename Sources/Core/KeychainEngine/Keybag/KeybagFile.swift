@@ -89,9 +89,11 @@ struct KeybagFile {
 
     /// Replaces both files.
     ///
-    /// - Throws: ``KeychainError`` if `keybag` was not replaced; a copy that was not is written at the next unlock.
-    func replace(with octets: [UInt8]) throws(KeychainError) {
+    /// - Returns: whether the copy was replaced too; if not, it is written at the next unlock.
+    /// - Throws: ``KeychainError`` if `keybag` was not replaced.
+    @discardableResult
+    func replace(with octets: [UInt8]) throws(KeychainError) -> Bool {
         try keybag.replace(with: octets)
-        try? copy.replace(with: octets)
+        return (try? copy.replace(with: octets)) != nil
     }
 }

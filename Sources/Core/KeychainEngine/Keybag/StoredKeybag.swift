@@ -13,6 +13,8 @@ struct StoredKeybag: Equatable {
     /// The longest file, in bytes.
     static let longest = 64 * 1024
 
+    /// The file's bytes.
+    let bytes: [UInt8]
     let record: KeybagRecord
     /// Whether the code is valid: the file is not damaged.
     let isIntact: Bool
@@ -33,6 +35,7 @@ struct StoredKeybag: Equatable {
     /// - Throws: ``KeychainError`` with `errSecDecode` if the file is not a keybag, and `errSecNotAvailable` if a newer
     ///   version of this program wrote it.
     init(_ file: [UInt8], deviceKey: Key?) throws(KeychainError) {
+        bytes = file
         do {
             let (content, code) = try CBORReader.read(file) { reader in
                 guard try reader.readArrayHead() == 2 else { throw KeychainError.damaged }

@@ -38,7 +38,7 @@ extension TouchstoneError {
 
     private static func nextStep(_ remedy: Remedy?, _ known: KnownCause?) -> NextStep? {
         switch known {
-        case .closed, .exhausted, .otherHardware, .missingHardware, .missingIndex, .rolledBack:
+        case .closed, .exhausted, .otherHardware, .missingHardware, .missingIndex, .rolledBack, .olderKeybag:
             return .recover
         case .prompterMissing: return .install
         case .invalidated: return .setUpAgain
@@ -72,7 +72,7 @@ extension TouchstoneError.Code {
             switch cause {
             case .invalidated: .invalidated
             case .noCurrentSet: .notEnrolled
-            case .damaged, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
+            case .damaged, .olderKeybag, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
             case .owned: .notFound
             case .withoutKeyUsage: .unsupported
             case .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon, .systemDirectory:

@@ -116,6 +116,8 @@ extension DriverCause {
     public static let chipLockout = DriverCause(.chipLockout)
     /// The chip's owner authorisation is set, and without it nothing can be created or opened in the chip.
     public static let ownerAuthorizationSet = DriverCause(.ownerAuthorizationSet)
+    /// The keybag is an older copy of itself.
+    public static let olderKeybag = DriverCause(.olderKeybag)
     /// The store is an older copy of itself.
     public static let rolledBack = DriverCause(.rolledBack)
     /// The chip permanently refuses passcodes of this keybag; the recovery code opens it.

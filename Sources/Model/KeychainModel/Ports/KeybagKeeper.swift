@@ -84,6 +84,9 @@ public protocol KeybagKeeper: Sendable {
         newPasscode: consuming SecretBytes
     ) async throws(KeychainError)
 
+    /// Whether a damaged keybag may be opened by its recovery code, because something of it can be read.
+    func isRecoverable() async -> Bool
+
     /// Checks a recovery code, before a new passcode is prompted for.
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool
 
@@ -106,6 +109,9 @@ public protocol KeybagKeeper: Sendable {
 }
 
 extension KeybagKeeper {
+    /// True.
+    public func isRecoverable() async -> Bool { true }
+
     /// Nil: there is no hardware.
     public func countedPasscodeFailures() async throws(KeychainError) -> Int? { nil }
 }

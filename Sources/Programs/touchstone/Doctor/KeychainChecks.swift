@@ -46,7 +46,12 @@ enum KeychainChecks {
         case .notSetUp: .warn("keychain", "not set up", "touchstone setup")
         case .locked, .lockedAfterFirstUnlock: .ok("keychain", "locked; the passcode opens it")
         case .unlocked: .ok("keychain", "unlocked")
-        case .damaged: .fail("keychain", "its file is damaged", "bring a backup of the data directory back")
+        case .damaged:
+            .fail(
+                "keychain",
+                "its key files are damaged",
+                "open it with the recovery code: touchstone recover"
+            )
         }
     }
 

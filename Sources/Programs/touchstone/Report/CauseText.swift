@@ -97,6 +97,11 @@ enum CauseText {
         case .alreadySetUp: ("there is a keychain already", "touchstone status")
         case .recoveryCode: ("that is not the recovery code", "try again with the code noted at set-up")
         case .mistypedRecoveryCode: ("the recovery code was mistyped", "try again")
+        case .olderKeybag:
+            (
+                "the keychain's key file is an older copy, or was forged",
+                "put the newer data directory back while the daemon is stopped, or open this one with the recovery code: touchstone recover"
+            )
         case .rolledBack:
             (
                 "the store is an older copy: the TPM's counter is ahead of it",
