@@ -507,9 +507,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTPMTests",
             dependencies: [
-                "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
-                "TPMDriver",
-                "TouchstoneTesting", "touchstone", "touchstoned-testing",
+                "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
+                "TPMDriver", "TouchstoneTesting", "touchstone", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),

@@ -125,6 +125,21 @@ struct KeybagFlowTests {
         #expect(world.prompter.boxes[1].fieldLabel == "Recovery code:")
     }
 
+    @Test("a damaged keybag's recovery code is asked for, and nothing is if no keybag can be read")
+    func recoverDamaged() async throws {
+        let world = World(state: .damaged, record: AttemptRecord())
+        world.prompter.will(.type("0123456789abcdefghjkmnpqrstv"), .type(Self.good))
+        try await world.engine.recover(World.request())
+        #expect(world.keybag.passcode == Self.good)
+        let lost = World(state: .damaged)
+        lost.keybag.lose()
+        let error = await failure { () async throws(AuthenticationError) in
+            try await lost.engine.recover(World.request())
+        }
+        #expect(error?.cause == .damaged)
+        #expect(lost.prompter.boxes.isEmpty)
+    }
+
     @Test("three wrong codes, or a missing keybag, change nothing")
     func recoverRefused() async {
         let world = World(state: .locked)

@@ -207,6 +207,7 @@ final class ScriptedKeybag: KeybagKeeper {
         var isMigrating = false
         var lockoutCode: String?
         var hasHardware = false
+        var isRecoverable = true
     }
 
     private let inner: Guarded<State>
@@ -221,6 +222,8 @@ final class ScriptedKeybag: KeybagKeeper {
     /// The enrolled set that the keybag knows.
     var enrolled: Enrolment? { inner.withLock { $0.known } }
     func become(_ state: KeybagState) { inner.withLock { $0.state = state } }
+    func lose() { inner.withLock { ($0.state, $0.isRecoverable) = (.damaged, false) } }
+    func isRecoverable() async -> Bool { inner.withLock { $0.isRecoverable } }
     func fail(_ error: KeychainError?) { inner.withLock { $0.failure = error } }
     func set(_ assurance: Assurance) { inner.withLock { $0.assurance = assurance } }
 

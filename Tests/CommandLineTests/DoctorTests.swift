@@ -141,8 +141,8 @@ struct DoctorTests {
 
     private static let failures: [Case] = [
         Case(
-            "fail  keychain: its file is damaged",
-            "-> bring a backup of the data directory back",
+            "fail  keychain: its key files are damaged",
+            "-> open it with the recovery code: touchstone recover",
             exit: 1
         ) { $0.keybag = .damaged },
         Case("fail  lockouts: closed by ten wrong passcodes", "-> touchstone recover", exit: 1) {

@@ -65,6 +65,34 @@ struct DamagedFileTests {
         #expect(found >= flips / 4, "\(found) of \(flips) flips were found: most of the file is items")
     }
 
+    // Catches a daemon that does not ask for the recovery code if the keychain is damaged.
+    @Test("one damaged file of those that open a keychain: the passcode opens it, or the recovery code")
+    func singleDamage() async throws {
+        let (keychain, image, items) = try await Self.prepared()
+        for (name, damage, needsCode) in [
+            ("keybag", image.flipped("keybag", bit: 77), false),
+            ("no keybag", image.changed("keybag") { _ in nil }, false),
+            ("copy", image.changed("keybag.copy") { [UInt8](repeating: 0, count: $0.count) }, false),
+            ("device key", image.flipped("device.key", bit: 77), true),
+            ("empty device key", image.changed("device.key") { _ in [] }, true),
+            ("no device key", image.changed("device.key") { _ in nil }, true),
+        ] {
+            try damage.write(to: keychain.layout.dataDirectory)
+            try await keychain.start()
+            if needsCode {
+                #expect(throws: KeychainError.self, "\(name)") { try keychain.unlock() }
+                try keychain.client.recover(keychain.prompt())
+            } else {
+                try keychain.unlock()
+            }
+            #expect(try Self.unreadable(keychain, items) == 0, "\(name)")
+            keychain.stop(with: SIGTERM)
+            try await keychain.start()
+            try keychain.unlock()
+            keychain.stop(with: SIGKILL)
+        }
+    }
+
     // Catches a daemon that creates a new keybag in the place of an unreadable one.
     @Test("two damaged keybag files, or a damaged device key or attempt file, open nothing and stay")
     func flippedKeys() async throws {
