@@ -86,6 +86,39 @@ struct KeybagFlowTests {
         #expect(!world.journal.entries.contains("set up"))
     }
 
+    @Test(
+        "starting over needs two words and no factor, whatever the keybag's state",
+        arguments: KeybagState.allCases
+    )
+    func startOver(_ state: KeybagState) async throws {
+        let world = World(state: state)
+        world.prompter.will(.type("yes"), .type("start over"))
+        try await world.engine.startOver(World.request())
+        #expect(world.journal.entries.contains("start over"))
+        #expect(
+            !world.journal.entries.contains { $0.hasPrefix("save") },
+            "nothing is counted for a keychain that is gone"
+        )
+        #expect(await world.keybag.state() == .notSetUp)
+        #expect(world.prompter.boxes.map(\.input) == [.secret, .secret])
+        #expect(world.prompter.boxes[1].error == "These were other words.")
+    }
+
+    @Test("starting over is not done after other words or a cancelled prompt", arguments: [true, false])
+    func startOverRefused(cancels: Bool) async {
+        let world = World()
+        if cancels {
+            world.prompter.will(.cancel)
+        } else {
+            world.prompter.will(.type("Start over"), .type("startover"), .type(""))
+        }
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.startOver(World.request())
+        }
+        #expect(error?.code == (cancels ? .userCancel : .authenticationFailed))
+        #expect(!world.journal.entries.contains("start over"))
+    }
+
     @Test("changing the passcode requires the old one, and attempts are counted")
     func change() async throws {
         let world = World()

@@ -277,6 +277,12 @@ final class ScriptedKeybag: KeybagKeeper {
     func canProtectLockout() async throws(KeychainError) -> Bool {
         inner.withLock { $0.hasHardware && $0.lockoutCode == nil }
     }
+    func startOver() async throws(KeychainError) -> String? {
+        inner.withLock { $0.state = .notSetUp }
+        journal.note("start over")
+        return "former-1"
+    }
+
     func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
         let text = Self.text(code)
         inner.withLock { $0.lockoutCode = text }

@@ -183,6 +183,22 @@ struct DoctorTests {
                 + " code: touchstone recover",
             exit: 9
         ) { ($0.storeFaults, $0.itemsFault) = (["the store is an older copy"], .rolledBack) },
+        Case(
+            "fail  disk: cannot be used: the keychain's disk can only be read (EROFS)",
+            "-> make it writable",
+            exit: 1
+        ) {
+            $0.storeFaults = ["the items cannot be read: status -61 (system EROFS)"]
+            $0.itemsFault = DriverCause(domain: "system", code: "EROFS")
+        },
+        Case(
+            "fail  disk: cannot be used: the keychain's files were replaced or moved while the daemon uses them",
+            "-> put them back, or take those that are there now",
+            exit: 1
+        ) {
+            $0.storeFaults = ["the files were replaced or moved while they are open"]
+            $0.itemsFault = DriverCause(.filesReplaced)
+        },
     ]
 
     private func daemon(_ home: TemporaryHome, _ told: Case) throws -> ScriptedDaemon {

@@ -67,9 +67,7 @@ struct SectionKillTests {
             // As before or after the change in progress.
             let allowed = Set(Self.sections[count...].prefix(2))
             if !allowed.contains(found.sections) { found.faults.append("\(found.sections) sections") }
-            if found.sections > 1, found.format < ItemSchema.sectionsVersion {
-                found.faults.append("\(found.sections) sections in format \(found.format)")
-            }
+            if found.format != ItemSchema.version { found.faults.append("format \(found.format)") }
             return found
         }
     }
@@ -131,7 +129,7 @@ struct SectionKillTests {
             }
         }
         #expect(killed.values.reduce(0, +) >= CaseSize.of(6, full: 30), "\(killed)")
-        #expect(seen == ([1, 2], [ItemSchema.tagsVersion, ItemSchema.sectionsVersion]), "\(seen)")
+        #expect(seen == ([1, 2], [ItemSchema.version]), "\(seen)")
     }
 
     @Test("after lost or torn unsynced writes the store is as before or after the change")

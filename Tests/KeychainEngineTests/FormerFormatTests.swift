@@ -45,7 +45,7 @@ struct FormerFormatTests {
             #expect(report.items == 43 + round)
             try await engine.add("new \(round)")
             await engine.close()
-            #expect(try version(keychain) == 2)
+            #expect(try version(keychain) == 4)
         }
         #expect(!keychain.audit.kinds.contains(.tamperDetected))
     }

@@ -106,10 +106,12 @@ struct KeybagTests {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
         engine = nil
-        for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
         let items = try keychain.octets("items.sqlite")
         for length in [items.count, items.count / 2, 0] {
-            try keychain.write(Array(items[..<length]), to: "items.sqlite")
+            // Its items have no name of their own before its keybag has.
+            for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
+            unsafe rename(keychain.file("items.sqlite"), keychain.file("items.sqlite.new"))
+            try keychain.write(Array(items[..<length]), to: "items.sqlite.new")
             let next = try keychain.start()
             #expect(await next.state() == .notSetUp)
             try await next.setUp(
@@ -118,7 +120,6 @@ struct KeybagTests {
             )
             #expect(await next.check().isSetAuthentic)
             await next.close()
-            for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
         }
     }
 

@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
-import KeychainEngine
 import KeychainModel
 import Testing
+
+@testable import KeychainEngine
 
 @Suite("An unsafe store directory or file is refused")
 struct StoreDirectoryTests {
@@ -89,5 +90,58 @@ struct StoreDirectoryTests {
             let attributes = try FileManager.default.attributesOfItem(atPath: keychain.file(name))
             #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
         }
+    }
+
+    @Test("what an interrupted write left is removed at the start, for every small file")
+    func unfinished() async throws {
+        var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
+        await engine?.close()
+        engine = nil
+        let names = [
+            "keybag", "keybag.copy", "device.key", "tpm.notes", "attempts", "import", "repair", "setup",
+        ]
+        for name in names {
+            let made = FileManager.default.createFile(
+                atPath: keychain.file(name + ".new"),
+                contents: Data([1, 2, 3]),
+                attributes: [.posixPermissions: 0o600]
+            )
+            #expect(made)
+        }
+        let next = try await keychain.restart()
+        #expect(await next.state() == .unlocked)
+        let left = try FileManager.default.contentsOfDirectory(atPath: keychain.path)
+        #expect(!left.contains { $0.hasSuffix(".new") }, "\(left)")
+    }
+
+    @Test("a directory that another daemon holds, and one that cannot be locked, have sentences of their own")
+    func locks() throws {
+        let first = try StoreDirectory(path: keychain.path)
+        let error = #expect(throws: KeychainError.self) { try StoreDirectory(path: keychain.path) }
+        #expect(error?.cause?.code == "another touchstoned uses the directory")
+        withExtendedLifetime(first) {}
+        #expect(FileError.name(ENOLCK) == "ENOLCK")
+        #expect(
+            StoreDirectory.lockFailure(ENOLCK)?.cause?.code
+                == "its file system cannot lock the directory: ENOLCK"
+        )
+        #expect(StoreDirectory.lockFailure(EWOULDBLOCK) == nil)
+    }
+
+    @Test(
+        "items on a disk that cannot be written or fails are not told as damaged",
+        arguments: [EROFS, EACCES, EIO, ENOSPC]
+    )
+    func disk(number: CInt) async throws {
+        let (engine, _) = try await keychain.setUp()
+        engine.items.withState { state in
+            state.store = nil
+            state.fault = FileError.keychainError(number)
+        }
+        let faults = await engine.storeFaults()
+        #expect(faults.count == 1)
+        #expect(faults.first?.contains(FileError.name(number)) == true, "\(faults)")
+        #expect(faults.first?.contains("damaged") == false, "\(faults)")
+        #expect(engine.items.itemsFault() == DriverCause(domain: "system", code: FileError.name(number)))
     }
 }

@@ -305,7 +305,8 @@ struct TamperingTests {
     @Test("a newer format is refused and left unchanged")
     func newerFormat() async throws {
         try await fill(2)
-        try edit { try $0.execute(sql: "PRAGMA user_version = 4") }
+        // 5, with its complement in the upper half.
+        try edit { try $0.execute(sql: "PRAGMA user_version = \(Int32(bitPattern: 0xFFFA_0005))") }
         let before = try keychain.octets("items.sqlite")
         let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.start() }
         #expect(error?.cause?.code == "newer format")

@@ -262,7 +262,9 @@ struct VaultOutcomeTests {
         let before = engine.items.commits
         let context = try engine.items.keys.context()
         let others = try ["ann", "bob"].map { account in
-            PendingWrite(.delete(try ItemSearch(Self.query(account), groups: [.ours], in: context)))
+            PendingWrite(
+                .delete(ItemDeletion(try ItemSearch(Self.query(account), groups: [.ours], in: context)))
+            )
         }
         engine.items.pending.withLock { $0.writes += others }
         #expect(try Self.delete("eve", from: engine) == .done)
@@ -285,7 +287,7 @@ struct VaultOutcomeTests {
             password: nil,
             time: 0
         )
-        let ann = try ItemSearch(Self.query("ann"), groups: [.ours], in: context)
+        let ann = ItemDeletion(try ItemSearch(Self.query("ann"), groups: [.ours], in: context))
         let others = [PendingWrite(.delete(ann)), PendingWrite(.update(renaming))]
         engine.items.pending.withLock { $0.writes += others }
         #expect(try Self.add("ida", to: engine) == .done)

@@ -76,6 +76,7 @@ final class ScriptedAuthenticator: Authenticator {
     func recover(_ request: PromptRequest) async throws(AuthenticationError) {}
     func migrate(_ request: PromptRequest) async throws(AuthenticationError) {}
     func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func startOver(_ request: PromptRequest) async throws(AuthenticationError) {}
     func lock() async {}
     func status() async -> AuthenticationStatus { AuthenticationStatus(sensor: "scripted") }
 
@@ -109,6 +110,7 @@ struct ScriptedKeybag: KeybagKeeper {
     func abandonMigration() async {}
     func canProtectLockout() async throws(KeychainError) -> Bool { false }
     func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {}
+    func startOver() async throws(KeychainError) -> String? { nil }
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes { SecretBytes(copying: []) }
     func setUp(
         passcode: consuming SecretBytes,

@@ -1,7 +1,9 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -28,6 +30,22 @@ int64_t clinux_length(int directory, const char *name) {
     struct statx status;
     if (statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_SIZE, &status) != 0) return -1;
     return (int64_t)status.stx_size;
+}
+
+int clinux_identity(int directory, const char *name, uint64_t *identity) {
+    struct statx status;
+    if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, STATX_INO, &status) != 0) return -1;
+    identity[0] = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    identity[1] = status.stx_ino;
+    return 0;
+}
+
+int clinux_rename_to_free(int directory, const char *from, int new_directory, const char *to) {
+    if (renameat2(directory, from, new_directory, to, RENAME_NOREPLACE) == 0) return 0;
+    // EINVAL: the file system does not know the flag; a link is exclusive too.
+    if (errno != EINVAL && errno != ENOSYS) return -1;
+    if (linkat(directory, from, new_directory, to, 0) != 0) return -1;
+    return unlinkat(directory, from, 0);
 }
 
 bool clinux_is_in_memory(const char *directory) {

@@ -68,6 +68,35 @@ extension AuthenticationEngine {
         }
     }
 
+    /// Asks the user to confirm it by typing two words, and puts the keychain's files aside.
+    ///
+    /// No factor is asked for: whoever lost all of them starts over, and nothing opens or goes.
+    public func startOver(_ request: PromptRequest) async throws(AuthenticationError) {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            try await self.counting(request) { () async throws(AuthenticationError) in
+                try await self.typedWords(
+                    "start over",
+                    "This puts the keychain with all its secrets aside, and nothing opens them until its files are "
+                        + "put back. Type the words \"start over\" to do it",
+                    request
+                )
+                do throws(KeychainError) {
+                    _ = try await self.keybag.startOver()
+                } catch {
+                    throw AuthenticationError(keychain: error)
+                }
+                self.forgetKeychain()
+            }
+        }
+    }
+
+    /// Forgets what was proved with a keychain that is gone.
+    private func forgetKeychain() {
+        areFingersDoubted = false
+        seen = SeenChannels()
+        reuse.clear()
+    }
+
     /// Asks for the passcode and moves the keybag to the best seal of this machine.
     public func migrate(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in
@@ -270,6 +299,23 @@ extension AuthenticationEngine {
             }
         }
         throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
+    }
+
+    /// Asks for words that confirm a step, until they are typed.
+    private func typedWords(
+        _ words: String,
+        _ heading: String,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) {
+        var message: String?
+        for _ in 0..<Self.codeTries {
+            var prompt = Prompt(.secret, for: request, heading: heading, error: message, configuration)
+            prompt.fieldLabel = "Words:"
+            let typed = try await entered(prompt, request)
+            if typed.octets.matches(SecretBytes(copying: Array(words.utf8))) { return }
+            message = "These were other words."
+        }
+        throw AuthenticationError(.authenticationFailed, remedy: .retry)
     }
 
     /// Asks for a code and returns it in the keybag's canonical form.

@@ -42,6 +42,12 @@ extension Visit {
         try await keybag(.protectLockout, prompt, services.authenticator.protectLockout)
     }
 
+    /// Puts the keychain's files aside, so that another one can be created, and discards all proofs.
+    package func startOver(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.startOver, prompt, services.authenticator.startOver)
+        desk.forgetProofs()
+    }
+
     /// The daemon's status; with the caller's prompt fields, also whether a prompt could be shown there.
     package func status(_ prompt: PromptFields?) async throws(KeychainError) -> StatusReply {
         try await serving(.status) {

@@ -92,7 +92,7 @@ extension KeychainChange.Kind {
         switch event {
         case .keybagCreated, .passcodeChanged, .keybagRecovered: self = .passcode
         case .keybagUnlocked: self = .unlocked
-        case .keybagLocked: self = .locked
+        case .keybagLocked, .keybagPutAside: self = .locked
         case .enrolmentChanged: self = .enrolment
         case .busLost: self = .sensor
         case .biometryLockedOut, .passcodeDelayed, .keybagClosed: self = .lockout

@@ -50,16 +50,19 @@ public struct KeychainEngine: Sendable {
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
     ) throws(KeychainError) {
+        directory.removeUnfinished()
         try directory.checkFiles()
+        try FormerFiles(in: directory).settle()
         let file = KeybagFile(in: directory)
         let reading = try file.read()
         try Keybag.checkOpens(reading, isForTests: isForTests)
         try ImportMark(in: directory).settle()
+        try NewItems(in: directory).settle()
         try ItemReplacement(in: directory).settle()
         let standing: Standing
         if let intact = reading.intact {
             standing = .locked(intact.record)
-        } else if reading.isMissing, try !ItemStore.hasItems(in: directory) {
+        } else if reading.isMissing, try !ItemStore.mayHaveItems(in: directory) {
             standing = .notSetUp
         } else {
             // Items without a keybag mean a lost keybag, not a keychain that was never set up.

@@ -102,6 +102,7 @@ struct RequestHandler: Sendable {
         case .recover(let prompt): try await visit.recover(prompt)
         case .migrate(let prompt): try await visit.migrate(prompt)
         case .protectLockout(let prompt): try await visit.protectLockout(prompt)
+        case .startOver(let prompt): try await visit.startOver(prompt)
         case .exportKeychain(let prompt): return try await exportKeychain(prompt, head, reply)
         case .sendImport(let part): try await visit.takeImport(part)
         case .importKeychain(let prompt):

@@ -14,6 +14,19 @@ public enum SHA256 {
         }
     }
 
+    /// The first 16 bytes of the digest of public data.
+    public static func half(of octets: UnsafeRawBufferPointer) -> SIMD16<UInt8> {
+        unsafe withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 16) { digest in
+            let place = unsafe digest.baseAddress.unsafelyUnwrapped
+            _ = unsafe CCryptoBoringSSL_SHA256(
+                octets.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                octets.count,
+                place.assumingMemoryBound(to: UInt8.self)
+            )
+            return unsafe place.load(as: SIMD16<UInt8>.self)
+        }
+    }
+
     /// The digest of secret data; the secret could be guessed from it.
     ///
     /// The hash state is kept in locked memory, and the stack used is wiped.

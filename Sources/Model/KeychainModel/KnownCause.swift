@@ -81,6 +81,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case setDamaged = "store: set damaged"
     /// The keychain has reached its limit of items, which is the detail.
     case storeFull = "store: full"
+    /// The keychain's files were replaced or moved away while the daemon had them open: nothing is stored in them.
+    case filesReplaced = "store: files replaced"
     /// A newer version wrote the stored data.
     case newerFormat = "store: newer format"
     /// The export is damaged or incomplete.

@@ -16,6 +16,8 @@ package enum StoreFile: String, CaseIterable, Sendable {
     /// A copy of damaged items for a repair.
     case savedItems = "items.sqlite.saved"
     case repairMark = "repair"
+    /// New items are complete and get their name once there is a keybag.
+    case setUpMark = "setup"
 
     /// The name of the daemon's log.
     package static let log = "daemon.log"

@@ -33,7 +33,8 @@ struct Touchstone: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-                    RecoverCommand.self, BackupCommand.self, MigrateCommand.self, AttestCommand.self,
+                    RecoverCommand.self, BackupCommand.self, StartOverCommand.self, MigrateCommand.self,
+                    AttestCommand.self,
                     SystemCommand.self,
                     AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
                 ]

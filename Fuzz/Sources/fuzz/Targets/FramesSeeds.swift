@@ -45,7 +45,9 @@ extension FramesTarget {
         var messages = [Message(.hello, Hello(nonce: octets(16))), Message(.status, EmptyBody())]
         messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, EmptyBody())]
         messages.append(Message(.watch, EmptyBody()))
-        for method in [Method.setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout] {
+        for method in [
+            Method.setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
+        ] {
             messages.append(Message(method, prompt))
             messages.append(
                 Message(

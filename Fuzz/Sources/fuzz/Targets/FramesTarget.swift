@@ -60,6 +60,7 @@ enum FramesTarget: FuzzTarget {
         case .changePasscode(let prompt): return try head(.changePasscode).message(prompt)
         case .recover(let prompt): return try head(.recover).message(prompt)
         case .migrate(let prompt): return try head(.migrate).message(prompt)
+        case .startOver(let prompt): return try head(.startOver).message(prompt)
         case .protectLockout(let prompt): return try head(.protectLockout).message(prompt)
         case .exportKeychain(let prompt): return try head(.exportKeychain).message(prompt)
         case .sendImport(let body): return try head(.sendImport).message(body)

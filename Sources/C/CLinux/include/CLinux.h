@@ -259,6 +259,14 @@ int clinux_accept(int socket);
 /// stat(2) queries the times as well: the next write then updates them, and the flush after it writes the inode.
 int64_t clinux_length(int directory, const char *name);
 
+/// statx(2) of the device and inode alone (two numbers), without following a link: 0 or -1. With an empty name, of `directory` itself.
+///
+/// Like ``clinux_length``, it does not query the times.
+int clinux_identity(int directory, const char *name, uint64_t *identity);
+
+/// Renames an entry to a name that is free, in one step: 0 or -1, with `EEXIST` in `errno` if the name is taken.
+int clinux_rename_to_free(int directory, const char *from, int new_directory, const char *to);
+
 /// statfs(2): whether the directory is on an in-memory file system (tmpfs or ramfs).
 bool clinux_is_in_memory(const char *directory);
 

@@ -43,9 +43,58 @@ struct AtomicFile {
     }
 
     /// Replaces the file durably with `octets`; the former content is overwritten afterwards.
+    ///
+    /// - Throws: ``KeychainError`` with ``KnownCause/filesReplaced`` if the directory was moved away.
     func replace(with octets: [UInt8]) throws(KeychainError) {
+        try directory.checkPlace()
         let former = try? directory.openFile(name, O_WRONLY)
         defer { former.map { _ = close($0) } }
+        try writeNew(octets)
+        guard unsafe renameat(directory.descriptor, temporaryName, directory.descriptor, name) == 0 else {
+            throw discardNew(errno)
+        }
+        guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
+        if let former { Self.overwrite(former) }
+    }
+
+    /// Creates the file durably; whatever has its name stays.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if the name is taken.
+    func make(_ octets: [UInt8]) throws(KeychainError) {
+        try directory.checkPlace()
+        try writeNew(octets)
+        guard
+            unsafe clinux_rename_to_free(
+                directory.descriptor,
+                temporaryName,
+                directory.descriptor,
+                name
+            ) == 0
+        else {
+            let number = errno
+            let error = discardNew(number)
+            throw number == EEXIST ? KeychainError(.duplicateItem, cause: .alreadySetUp) : error
+        }
+        guard fsync(directory.descriptor) == 0 else {
+            // Unless it is durable, it does not exist; nothing was in its place.
+            let error = FileError.keychainError(errno)
+            unsafe unlinkat(directory.descriptor, name, 0)
+            throw error
+        }
+    }
+
+    /// Removes what an interrupted write left under the temporary name.
+    ///
+    /// On a disk that can only be read it stays: the next write removes it.
+    func removeUnfinished() { unsafe unlinkat(directory.descriptor, temporaryName, 0) }
+
+    private func discardNew(_ number: CInt) -> KeychainError {
+        unsafe unlinkat(directory.descriptor, temporaryName, 0)
+        return FileError.keychainError(number)
+    }
+
+    /// Writes the bytes durably under the temporary name.
+    private func writeNew(_ octets: [UInt8]) throws(KeychainError) {
         let temporary = temporaryName
         unsafe unlinkat(directory.descriptor, temporary, 0)
         let file = unsafe openat(
@@ -61,15 +110,10 @@ struct AtomicFile {
             guard fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
             try Self.write(octets, to: file, at: 0)
             guard fsync(file) == 0 else { throw FileError.keychainError(errno) }
-            guard unsafe renameat(directory.descriptor, temporary, directory.descriptor, name) == 0 else {
-                throw FileError.keychainError(errno)
-            }
         } catch {
             unsafe unlinkat(directory.descriptor, temporary, 0)
             throw error
         }
-        guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
-        if let former { Self.overwrite(former) }
     }
 
     /// Writes all of `octets` from `offset` on.

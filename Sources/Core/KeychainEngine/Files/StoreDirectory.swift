@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 public import KeychainModel
 
@@ -49,18 +50,23 @@ public final class StoreDirectory: Sendable {
         guard status.st_mode & 0o7777 == 0o700 else {
             throw .refused("the directory has mode \(String(status.st_mode & 0o7777, radix: 8)), not 700")
         }
-        guard Self.lock(descriptor) else {
-            throw .refused("another process uses the directory")
-        }
+        try Self.lock(descriptor)
     }
 
     /// Locks the directory; waits for a former owner that is about to exit.
-    private static func lock(_ descriptor: CInt) -> Bool {
+    private static func lock(_ descriptor: CInt) throws(KeychainError) {
         for _ in 0..<100 {
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+            if let failure = lockFailure(errno) { throw failure }
             _ = poll(nil, 0, 5)
         }
-        return false
+        throw .refused("another touchstoned uses the directory")
+    }
+
+    /// The error for a lock that failed with `number`; nil if another process holds it, and a later try may succeed.
+    static func lockFailure(_ number: CInt) -> KeychainError? {
+        guard number != EWOULDBLOCK, number != EINTR else { return nil }
+        return .refused("its file system cannot lock the directory: \(FileError.name(number))")
     }
 
     private static func make(_ path: String) throws(KeychainError) {
@@ -137,6 +143,31 @@ public final class StoreDirectory: Sendable {
         }
     }
 
+    /// Renames a file to a name that is free.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if it is taken.
+    func rename(_ file: StoreFile, toFree name: String) throws(KeychainError) {
+        guard unsafe clinux_rename_to_free(descriptor, file.rawValue, descriptor, name) == 0 else {
+            throw errno == EEXIST ? KeychainError(.duplicateItem) : FileError.keychainError(errno)
+        }
+    }
+
+    /// Removes a file, if it exists.
+    func remove(_ file: StoreFile) throws(KeychainError) {
+        let removed = unsafe unlinkat(descriptor, file.rawValue, 0)
+        guard removed == 0 || errno == ENOENT else { throw FileError.keychainError(errno) }
+    }
+
+    /// Removes the temporary files of interrupted replacements of small files.
+    func removeUnfinished() {
+        for file in [
+            StoreFile.keybag, .keybagCopy, .deviceKey, .hardwareNotes, .attempts, .importMark, .repairMark,
+            .setUpMark,
+        ] {
+            AtomicFile(file, in: self, longest: 0).removeUnfinished()
+        }
+    }
+
     /// Renames a file, replacing any file with the new name.
     func rename(_ file: StoreFile, to name: String) throws(KeychainError) {
         guard unsafe renameat(descriptor, file.rawValue, descriptor, name) == 0 else {
@@ -192,8 +223,10 @@ enum FileError {
         case EACCES: "EACCES"
         case EDQUOT: "EDQUOT"
         case EIO: "EIO"
+        case ENOLCK: "ENOLCK"
         case ENOSPC: "ENOSPC"
         case ENOTDIR: "ENOTDIR"
+        case EOPNOTSUPP: "EOPNOTSUPP"
         case EPERM: "EPERM"
         case EROFS: "EROFS"
         default: "errno \(number)"

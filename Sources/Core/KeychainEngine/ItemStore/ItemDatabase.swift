@@ -18,6 +18,8 @@ final class ItemDatabase {
     private var connection: OpaquePointer?
     /// The file format.
     private(set) var version: Int
+    /// The open files; nil once they are closed.
+    private var files: OpenedFiles?
     /// The length of the log in use, as of the last commit.
     private(set) var usedLogByteCount = 0
     /// Prepared statements of SQL literals, keyed by the literal's address: a dozen, found without hashing strings.
@@ -44,21 +46,27 @@ final class ItemDatabase {
             try prepare()
             let version = try ItemSchema.check(self)
             try configure()
+            // Reading opens the log, if the file had another journal so far.
+            _ = try number("PRAGMA schema_version")
             return version
         }
+        files = try OpenedFiles(name, in: directory)
         takeHook()
     }
 
     /// Creates a new file, replacing an existing one.
     init(makingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
         try directory.makeEmpty(name)
-        version = ItemSchema.tagsVersion
+        version = ItemSchema.version
         unsafe connection = try Self.connect(directory, name)
         try Self.translatingErrors {
             try prepare()
             try ItemSchema.make(in: self)
             try configure()
+            // Reading opens the log.
+            _ = try number("PRAGMA schema_version")
         }
+        files = try OpenedFiles(name, in: directory)
         takeHook()
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
     }
@@ -135,12 +143,19 @@ final class ItemDatabase {
         }
     }
 
+    /// Refuses to go on while the names of the files lead to others.
+    ///
+    /// - Throws: ``KeychainError`` with ``KnownCause/filesReplaced``.
+    func checkPlace() throws(KeychainError) {
+        if let files, !files.areInPlace { throw .filesReplaced }
+    }
+
     /// How many rows were added, changed or removed since the file was opened.
     var changeCount: Int64 { unsafe connection == nil ? 0 : sqlite3_total_changes64(connection) }
 
     /// Sets the file format; inside a transaction.
     func set(version: Int) throws {
-        try statement(composed: "PRAGMA user_version = \(version)").run()
+        try statement(composed: "PRAGMA user_version = \(ItemSchema.userVersion(of: version))").run()
     }
 
     /// Call this after the transaction of ``set(version:)`` is durable.
@@ -174,8 +189,20 @@ final class ItemDatabase {
     ///
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` as soon as `isAwaited` returns true.
     func write(copyTo path: String, unless isAwaited: () -> Bool) throws(KeychainError) {
+        try interruptible(by: isAwaited) { () throws(KeychainError) in
+            try Self.translatingErrors { try execute("VACUUM INTO '\(path.replacing("'", with: "''"))'") }
+        }
+    }
+
+    /// Runs `body`, whose statements end early once `isAwaited` returns true.
+    ///
+    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` if they did.
+    func interruptible<R>(
+        by isAwaited: () -> Bool,
+        _ body: () throws(KeychainError) -> R
+    ) throws(KeychainError) -> R {
         guard unsafe connection != nil else { throw KeychainError(inStore: SQLiteError(SQLITE_MISUSE)) }
-        let result = withoutActuallyEscaping(isAwaited) { isAwaited in
+        let result = withoutActuallyEscaping(isAwaited) { isAwaited -> Result<R, KeychainError> in
             let question = Question(isAwaited)
             let asked = unsafe Unmanaged.passUnretained(question).toOpaque()
             defer { unsafe sqlite3_progress_handler(connection, 0, nil, nil) }
@@ -189,22 +216,29 @@ final class ItemDatabase {
                 asked
             )
             return withExtendedLifetime(question) {
-                unsafe sqlite3_exec(
-                    connection,
-                    "VACUUM INTO '\(path.replacing("'", with: "''"))'",
-                    nil,
-                    nil,
-                    nil
-                )
+                do throws(KeychainError) {
+                    return .success(try body())
+                } catch {
+                    return .failure(
+                        question.isAnswered ? KeychainError(.notAvailable, cause: .interrupted) : error
+                    )
+                }
             }
         }
-        guard result != SQLITE_INTERRUPT else { throw KeychainError(.notAvailable, cause: .interrupted) }
-        guard result == SQLITE_OK else { throw KeychainError(inStore: unsafe SQLiteError(of: connection)) }
+        return try result.get()
     }
 
     private final class Question {
-        let ask: () -> Bool
-        init(_ ask: @escaping () -> Bool) { self.ask = ask }
+        private let isAwaited: () -> Bool
+        /// Whether the answer was yes.
+        private(set) var isAnswered = false
+
+        init(_ isAwaited: @escaping () -> Bool) { self.isAwaited = isAwaited }
+
+        func ask() -> Bool {
+            isAnswered = isAnswered || isAwaited()
+            return isAnswered
+        }
     }
 
     /// Closes the file; best effort, because SQLite recovers the log when it is opened again.
@@ -214,6 +248,7 @@ final class ItemDatabase {
         composed = [:]
         unsafe sqlite3_close_v2(connection)
         unsafe connection = nil
+        files = nil
     }
 
     deinit { shut() }
@@ -227,9 +262,10 @@ final class ItemDatabase {
         var header = [UInt8](repeating: 0, count: 100)
         guard unsafe pread(file, &header, header.count, 0) == header.count else { throw .damaged }
         // "The 'user version' as read and set by the user_version pragma": bytes 60 to 63 of the file.
-        let version = header[60..<64].reduce(0) { $0 << 8 | Int($1) }
+        let version = header[60..<64].reduce(0) { $0 << 8 | UInt32($1) }
         guard Array(header.prefix(16)) == Array("SQLite format 3\u{0}".utf8) else { throw .damaged }
-        guard version <= ItemSchema.version else { throw .newerFormat }
+        if ItemSchema.isNewer(version) { throw .newerFormat }
+        guard ItemSchema.version(of: version) != nil else { throw .damaged }
     }
 
     private static func connect(

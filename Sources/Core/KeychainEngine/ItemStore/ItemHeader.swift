@@ -82,8 +82,10 @@ struct OpenedHeader {
     fileprivate static let fixedByteCount = 29
 
     private let octets: UnsafeRawBufferPointer
-    /// The header's length, where the attributes' map starts.
+    /// The header's length.
     let byteCount: Int
+    /// Where the attributes' map starts.
+    private let start: Int
 
     /// Reads opened attributes; valid as long as the bytes are lent.
     init?(_ octets: UnsafeRawBufferPointer) {
@@ -91,8 +93,17 @@ struct OpenedHeader {
         let groupByteCount = unsafe Int(octets[27]) << 8 | Int(octets[28])
         let byteCount = Self.fixedByteCount + groupByteCount + LookupDigests.byteCount
         guard byteCount < octets.count else { return nil }
+        let hasDigest = unsafe octets[byteCount] == DataDigest.head
+        start = byteCount + (hasDigest ? DataDigest.encodedByteCount : 0)
+        guard start < octets.count else { return nil }
         unsafe self.octets = octets
         self.byteCount = byteCount
+    }
+
+    /// The digest of the item's sealed data; nil without data, and for an item that an earlier version stored.
+    var dataDigest: DataDigest? {
+        guard start > byteCount else { return nil }
+        return unsafe DataDigest(UnsafeRawBufferPointer(rebasing: octets[byteCount..<start]))
     }
 
     var generation: UInt64 { unsafe octets.loadUnaligned(fromByteOffset: 3, as: UInt64.self).bigEndian }
@@ -132,7 +143,7 @@ struct OpenedHeader {
     var header: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[..<byteCount]) }
 
     /// The attributes, a CBOR map.
-    var attributes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[byteCount...]) }
+    var attributes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[start...]) }
 
     /// The access control without constraints that can no longer be met: one to a replaced enrolled set is dropped if
     /// another constraint is sufficient.

@@ -27,24 +27,31 @@ struct ItemReplacement {
     func settle() throws(KeychainError) {
         if try directory.has(StoreFile.repairMark.rawValue) {
             if try directory.has(StoreFile.newItems.rawValue) {
-                let aside = try freeName()
-                // Move the log first: it belongs to the file that is still in place.
-                try moveAside(.itemsLog, as: aside + "-wal")
-                try moveAside(.items, as: aside)
-                try directory.sync()
+                _ = try moveItemsAside()
                 try directory.rename(.newItems, to: StoreFile.items.rawValue)
                 try directory.sync()
             }
-            _ = unsafe unlinkat(directory.descriptor, StoreFile.repairMark.rawValue, 0)
+            // A mark that stayed would make a later interrupted replacement look complete.
+            try directory.remove(.repairMark)
             try directory.sync()
         }
-        // A mark that had not been renamed to its final name.
-        _ = unsafe unlinkat(directory.descriptor, mark.temporaryName, 0)
         for name in [StoreFile.newItems, .savedItems] {
             let hasFile = try directory.has(name.rawValue)
             let hasLog = try directory.has(name.rawValue + "-wal")
             if hasFile || hasLog { try directory.removeItems(name) }
         }
+    }
+
+    /// Gives the present items another name.
+    ///
+    /// - Returns: that name.
+    func moveItemsAside() throws(KeychainError) -> String {
+        let aside = try freeName()
+        // Move the log first: it belongs to the file that is still in place.
+        try moveAside(.itemsLog, as: aside + "-wal")
+        try moveAside(.items, as: aside)
+        try directory.sync()
+        return aside
     }
 
     private func moveAside(_ file: StoreFile, as name: String) throws(KeychainError) {

@@ -162,12 +162,14 @@ struct ItemRow {
     /// Calls `body` with at most `count` rows after a number, with all columns, and with nil for an unreadable row;
     /// without `hasData`, long data is not read.
     ///
+    /// `goesOn` is asked after each row.
     /// - Returns: the number of the last row; nil if there was none.
     static func forEach(
         _ database: ItemDatabase,
         hasData: Bool = true,
         after last: Int64,
         atMost count: Int,
+        while goesOn: () -> Bool = { true },
         _ body: (ItemRow?) throws -> Void
     ) throws -> Int64? {
         let data = hasData ? "data" : "CASE WHEN length(data) <= \(shortData) THEN data END"
@@ -183,7 +185,7 @@ struct ItemRow {
         try statement.forEach {
             lastRow = statement.columns.number(0)
             try body(try? ItemRow(statement.columns))
-            return true
+            return goesOn()
         }
         return lastRow
     }
@@ -242,6 +244,13 @@ struct ItemRow {
             case .some(.some(let keys)): return unsafe keys.withUnsafeBytes { unsafe make($0) }
             }
         }
+    }
+
+    /// Whether the data is that which was sealed with the attributes, as far as they say.
+    func hasData(of header: OpenedHeader) -> Bool {
+        guard let digest = header.dataDigest else { return true }
+        guard let data = unsafe data else { return false }
+        return unsafe DataDigest(ofSealed: data) == digest
     }
 
     /// Whether the attributes match the row's tag: the cheap part of the tag, compared at each read.

@@ -6,16 +6,31 @@ enum ItemSchema {
     ///
     /// 1: the set's record (`item_set`) is one row, computed over the attributes of each item. 2: with the tags of all
     /// rows (``ItemTags``). 3: its digest has more than one section (``ItemSetDigest``). The tables are the same; a file
-    /// of format 1 gets the new record at its first unlock, and one of format 2 becomes format 3 when it grows beyond one
-    /// section.
-    static let version = 3
+    /// of format 1 gets the new record at its first unlock. 4: sealed attributes may have a digest of the sealed data
+    /// (``DataDigest``). Each file becomes format 4 with its next change. From 4 on, the upper half of the number in the
+    /// file has the complement of the lower (``userVersion(of:)``).
+    static let version = 4
     static let sectionsVersion = 3
-    static let tagsVersion = 2
     static let formerVersion = 1
     /// `PRAGMA application_id`: "TchS".
     static let applicationID = 0x5463_6853
     /// Small pages: a change rewrites whole pages, one for each index, usually for a single entry each.
     static let pageByteCount = 1024
+
+    /// The number in the file for a format.
+    static func userVersion(of version: Int) -> Int32 {
+        version < 4 ? Int32(version) : Int32(bitPattern: UInt32(~version & 0xFFFF) << 16 | UInt32(version))
+    }
+
+    /// The format for the number in a file; nil if it is none of this program's.
+    static func version(of userVersion: UInt32) -> Int? {
+        (formerVersion...version).first { UInt32(bitPattern: self.userVersion(of: $0)) == userVersion }
+    }
+
+    /// Whether `number` is the user version of a newer format: a wrong bit, byte or sector does not look like one.
+    static func isNewer(_ number: UInt32) -> Bool {
+        number >> 16 == ~number & 0xFFFF && number & 0xFFFF > version
+    }
 
     static let items = """
         CREATE TABLE items (\
@@ -53,7 +68,7 @@ enum ItemSchema {
                 try database.execute(statement)
             }
             try database.execute("PRAGMA application_id = \(applicationID)")
-            try database.execute("PRAGMA user_version = \(tagsVersion)")
+            try database.execute("PRAGMA user_version = \(userVersion(of: version))")
             return true
         }
     }
@@ -62,9 +77,8 @@ enum ItemSchema {
     ///
     /// - Returns: the file format.
     static func check(_ database: ItemDatabase) throws -> Int {
-        let found = try database.number("PRAGMA user_version")
-        guard found <= version else { throw KeychainError.newerFormat }
-        guard found >= formerVersion,
+        let number = try database.number("PRAGMA user_version")
+        guard let found = version(of: UInt32(truncatingIfNeeded: number)),
             try database.number("PRAGMA application_id") == applicationID
         else { throw KeychainError.damaged }
         var count = 0

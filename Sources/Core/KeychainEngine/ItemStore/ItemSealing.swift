@@ -79,6 +79,9 @@ struct ItemContent {
 
     var isSynchronizable: Bool { attributes[.synchronizable].map { !$0.isBlank } ?? false }
 
+    /// More bytes than any stored attributes have: earlier versions let an update add to those of an item.
+    private static let mostReadOctets = 1 << 22
+
     /// Reads back what ``write(to:)`` wrote.
     init(_ opened: OpenedHeader) throws(KeychainError) {
         guard let itemClass = opened.itemClass, let accessControl = opened.accessControl else {
@@ -89,12 +92,16 @@ struct ItemContent {
         var modified: Int64?
         var mark: SecretMark?
         do {
-            try unsafe CBORReader.read(opened.attributes) { reader in
+            var limits = CBORLimits()
+            limits.octets = Self.mostReadOctets
+            try unsafe CBORReader.read(opened.attributes, limits: limits) { reader in
                 try reader.readAttributes { key, value in
                     switch (key, value) {
                     case (.creationDate, .date(let time)): created = time
                     case (.modificationDate, .date(let time)): modified = time
                     case (.secretMark, .data(let octets)): mark = SecretMark(octets)
+                    // Written with each item, and the same as none.
+                    case (.synchronizable, .boolean(false)): break
                     default: if !Self.ownKeys.contains(key) { attributes[key] = value }
                     }
                 }
@@ -135,12 +142,16 @@ struct ItemContent {
         ItemReference.randomByteCount + 3 * AEAD.nonceByteCount + Key.byteCount
 
     /// Seals the item under a new key; makes a reference and digests if none are given.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDataTooLarge` if attributes and data together have more than `byteCount`
+    ///   bytes: a frame would have no room for them.
     func sealed(
         row: Int64,
         reference: [UInt8]? = nil,
         digests: LookupDigests? = nil,
         data: borrowing SecretBytes?,
         password: Key?,
+        atMost byteCount: Int = ItemLimits.longestItem,
         in context: ItemContext
     ) throws(KeychainError) -> SealedItem {
         if isSynchronizable, !accessControl.flags.isEmpty { throw KeychainError(.param) }
@@ -157,16 +168,6 @@ struct ItemContent {
             group: group,
             digests: digests
         ).encoded()
-        var octets: [UInt8] = []
-        octets.reserveCapacity(header.count + 256)
-        octets += header
-        var writer = CBORWriter(consume octets)
-        write(to: &writer)
-        let opened = writer.finish()
-        let attributes = unsafe opened.withUnsafeBytes { opened in
-            let binding = context.binding(of: .attributes, reference)
-            return unsafe AEAD.seal(opened, with: metadata, authenticating: binding, &random)
-        }
         let itemKey = Key(from: &random)
         let keys = try ItemKeyWrap.wrap(
             itemKey,
@@ -185,6 +186,21 @@ struct ItemContent {
             }
         case .none: sealedData = nil
         }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(header.count + 256)
+        octets += header
+        if let sealedData {
+            unsafe sealedData.withUnsafeBytes { unsafe DataDigest(ofSealed: $0) }.append(to: &octets)
+        }
+        let start = octets.count
+        var writer = CBORWriter(consume octets)
+        write(to: &writer)
+        let opened = writer.finish()
+        guard opened.count - start + data.octetCount <= byteCount else { throw KeychainError(.dataTooLarge) }
+        let attributes = unsafe opened.withUnsafeBytes { opened in
+            let binding = context.binding(of: .attributes, reference)
+            return unsafe AEAD.seal(opened, with: metadata, authenticating: binding, &random)
+        }
         return SealedItem(
             row: row,
             reference: reference,
@@ -193,7 +209,7 @@ struct ItemContent {
             attributes: attributes,
             keys: keys,
             data: sealedData,
-            map: opened[header.count...]
+            map: opened[start...]
         )
     }
 

@@ -4,36 +4,84 @@ internal import SecretMemory
 
 /// Checks all items: at once on request, and in small steps after the first unlock.
 extension ItemStore {
-    /// Reads every item and the set's record; also opens the data of items that need no authentication.
-    func check(_ context: ItemContext) -> StoreReport {
-        var report = Self.unknown
-        report.isSetAuthentic = false
+    /// Checks the next part of all items, with the data of those that need no authentication, and the set's record.
+    ///
+    /// Others change items between two parts: each row is compared with the tag it has then.
+    /// - Returns: the report after the last part; nil while there is more.
+    func check(
+        _ check: inout ItemCheck,
+        _ context: ItemContext,
+        isAwaited: () -> Bool
+    ) -> StoreReport? {
         do throws(KeychainError) {
-            forgetStructure()
-            report.faults += try structureFaults()
-            comparison = nil
-            try readWholeSet(context)
-            let compared = try compared(context)
-            var count = 0
-            let progress = WorkProgress.current
-            let rows = itemSet.tags.count
-            try ItemDatabase.translatingErrors {
-                _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
-                    count += 1
-                    // Comparing with the tags is the first half.
-                    progress?.note(rows + count, of: 2 * rows)
-                    inspect(row, context, readsData: true, &report)
-                }
+            guard itemSet.isWhole else {
+                try readNextSection(context)
+                return nil
             }
-            let isRecorded = try isSetRecorded(context)
-            if !isRecorded { report.faults.append(Self.setIsDamaged) }
-            report.isSetAuthentic = compared.isWhole && isRecorded && count == itemSet.tags.count
+            if try !checkStructure(&check, isAwaited) { return nil }
+            if let last = try checkRows(&check, context) {
+                check.row = last
+                return nil
+            }
+            try checkSet(&check.report, context)
         } catch {
-            report.faults.append(Self.description(of: error))
+            check.report.faults.append(Self.description(of: error))
+            check.report.isSetAuthentic = false
         }
-        health = report
+        if !check.report.isWell { comparison = nil }
+        health = check.report
         sweepState = nil
-        return report
+        return check.report
+    }
+
+    /// How often SQLite's check is begun, while requests interrupt it; then each row's entries in the indexes suffice.
+    private static let mostStructureTries = 3
+
+    /// - Returns: whether the structure needs no further try.
+    private func checkStructure(_ check: inout ItemCheck, _ isAwaited: () -> Bool) throws(KeychainError)
+        -> Bool
+    {
+        guard check.structureTries < Self.mostStructureTries else { return true }
+        check.structureTries += 1
+        forgetStructure()
+        do throws(KeychainError) {
+            check.report.faults += try structureFaults(unless: isAwaited)
+        } catch {
+            guard error.cause == .interrupted else { throw error }
+            return check.structureTries == Self.mostStructureTries
+        }
+        (check.structureTries, check.isStructureKnown) = (Self.mostStructureTries, true)
+        return true
+    }
+
+    /// - Returns: the last row of the part; nil if there was none.
+    private func checkRows(_ check: inout ItemCheck, _ context: ItemContext) throws(KeychainError) -> Int64? {
+        let slice = WorkSlice()
+        let progress = WorkProgress.current
+        return try ItemDatabase.translatingErrors {
+            try ItemRow.forEach(
+                database,
+                after: check.row,
+                atMost: .max,
+                while: { slice.goesOn }
+            ) { row in
+                check.count += 1
+                progress?.note(check.count, of: itemSet.tags.count)
+                inspect(row, context, readsData: true, &check.report)
+                guard !check.isStructureKnown, let row else { return }
+                if try !row.isIndexed(in: database) { check.report.damaged += 1 }
+            }
+        }
+    }
+
+    /// Compares the number of rows with that of the tags, which all have a row if the numbers are equal, and the recorded
+    /// set with the one in memory.
+    private func checkSet(_ report: inout StoreReport, _ context: ItemContext) throws(KeychainError) {
+        if try counts().count != itemSet.tags.count { report.isSetAuthentic = false }
+        if try !isSetRecorded(context) {
+            report.faults.append(Self.setIsDamaged)
+            report.isSetAuthentic = false
+        }
     }
 
     /// The rows checked before requests get their turn: a third of a millisecond.
@@ -97,7 +145,9 @@ extension ItemStore {
             if fault != nil { report.isSetAuthentic = false }
             guard fault == nil || fault == .attributes || fault == .unknown else { throw AEAD.NotAuthentic() }
             let isInvalidated = try row.open(in: context) { header in
-                guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
+                guard row.hasDigests(of: header), !readsData || row.hasData(of: header) else {
+                    throw AEAD.NotAuthentic()
+                }
                 let control = header.accessControl(atEpoch: context.epoch)
                 if readsData, case .some(.some(let control)) = control,
                     ItemKeyWrap.demands(of: control) == [[]],
@@ -127,4 +177,16 @@ extension ItemStore {
 extension StoreReport {
     /// Whether no faults were found.
     var isWell: Bool { damaged == 0 && isSetAuthentic && faults.isEmpty }
+}
+
+/// A check of all items, part by part.
+struct ItemCheck {
+    /// The last row that was checked.
+    fileprivate var row = Int64.min
+    /// How many were.
+    fileprivate var count = 0
+    fileprivate var structureTries = 0
+    /// Whether SQLite's check was made to its end.
+    fileprivate var isStructureKnown = false
+    fileprivate var report = ItemStore.unknown
 }

@@ -80,6 +80,8 @@ extension ItemStore {
 
     /// Checkpoints the log into the file.
     func emptyLog() throws(KeychainError) {
+        // Into another file's place, records would leave the log and be nowhere.
+        try database.checkPlace()
         defer { logLength = logByteCount() }
         try database.checkpoint()
     }

@@ -26,6 +26,8 @@ extension ItemStore {
                 itemSet.digest = former
             }
         }
+        // Before: then nothing changes. And after: a change is acknowledged only if a name leads to it.
+        try database.checkPlace()
         try database.transaction {
             guard try body() else { return false }
             written = try writeSet(with: context.setRecord, context.itemSet, storeID: context.storeID)
@@ -33,6 +35,7 @@ extension ItemStore {
             return true
         }
         isDone = isWritten
+        if isWritten { try database.checkPlace() }
     }
 
     /// The changes that a transaction recorded.
@@ -78,8 +81,7 @@ extension ItemStore {
                 return found.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
             }
         }
-        let needed = digest.sections.count > 1 ? ItemSchema.sectionsVersion : ItemSchema.tagsVersion
-        written.version = max(database.version, needed)
+        written.version = ItemSchema.version
         if written.version != database.version { try database.set(version: written.version) }
         itemSet.digest = digest
         let sealed = digest.sealed(with: recordKey, storeID: storeID, version: written.version)

@@ -38,6 +38,7 @@ extension ItemStore {
         isFoundElsewhere: Bool,
         _ context: ItemContext
     ) throws {
+        willChange?(old.id)
         if isFoundElsewhere {
             try makeRoom(for: item, besides: old.id, context)
             try replace(item)
@@ -97,8 +98,14 @@ extension ItemStore {
         var content = try ItemContent(header)
         // A constraint to a replaced enrolled set is not restored by a change.
         content.accessControl = update.changes.value.accessControl ?? control
+        let formerCount = content.attributes.count
         content.attributes.merge(update.changes.value.attributes) { $1 }
-        content.attributes[.secretMark] = nil
+        for key in ItemContent.ownKeys { content.attributes[key] = nil }
+        // An item of an earlier version that has more keeps them.
+        guard content.attributes.count <= max(formerCount, ItemLimits.mostAttributes) else {
+            throw KeychainError(.param)
+        }
+        let formerByteCount = unsafe header.attributes.count + (row.data?.count ?? 0)
         let group = try update.group
         if let group { content.group = group.name }
         content.modified = update.time
@@ -136,6 +143,7 @@ extension ItemStore {
                 digests: digests,
                 data: data,
                 password: password,
+                atMost: max(formerByteCount, ItemLimits.longestItem),
                 in: context
             )
             let isFoundElsewhere = unsafe !header.digests.elementsEqual(item.digests.octets)

@@ -68,7 +68,7 @@ extension ItemStore {
             try insert(item, context)
             return .added
         case .update(let update): return try run(update, context)
-        case .delete(let search): return .deleted(try delete(search, context))
+        case .delete(let deletion): return .deleted(try delete(deletion, context))
         case .replace(let swap): return .replaced(try run(swap, context))
         case .erase(let erasure): return .erased(try run(erasure, context))
         }
@@ -114,15 +114,33 @@ extension ItemStore {
 
     // MARK: Delete
 
-    private func delete(_ search: ItemSearch, _ context: ItemContext) throws -> Int {
-        let found = try find(search, authorization: nil, context)
+    /// Deletes the next items of a deletion.
+    private func delete(_ deletion: ItemDeletion, _ context: ItemContext) throws -> ItemDeletion.Part {
+        var part = deletion.done
+        var rows = 0
+        part.isUnfinished = false
+        let found = try find(
+            deletion.search,
+            authorization: nil,
+            context,
+            after: part.row,
+            mayBeEmpty: { part.isUnfinished || part.hasFound }
+        ) { row, found in
+            rows += 1
+            part.row = row
+            part.isUnfinished = rows >= ItemDeletion.mostRows || found >= ItemDeletion.mostItems
+            return !part.isUnfinished
+        }
         for row in found.valid + found.invalidated { try remove(row) }
         // Invalidated items count only if the query names them; other callers do not know of them.
-        let namesInvalidated = search.query.returns.contains(.invalidated)
-        return found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
+        let namesInvalidated = deletion.search.query.returns.contains(.invalidated)
+        part.count += found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
+        part.hasFound = part.hasFound || !found.isEmpty
+        return part
     }
 
     func remove(_ row: OldRow) throws {
+        willChange?(row.id)
         let statement = try database.statement("DELETE FROM items WHERE id = ?")
         statement.bind(1, row.id)
         try statement.run()
@@ -148,17 +166,23 @@ extension ItemStore {
         var valid: [OldRow] = []
         var invalidated: [OldRow] = []
         var needed: [AccessControl] = []
+
+        var isEmpty: Bool { valid.isEmpty && needed.isEmpty && invalidated.isEmpty }
     }
 
     /// Finds all items of a search.
     ///
     /// Without an authorisation no item is opened and no authentication is requested; `whenOpen` is called for items that
-    /// the authorisation opens.
+    /// the authorisation opens. Only rows after `last` are found, until `goesOn` returns false, which is asked after each row
+    /// with its number and the number of items found. `mayBeEmpty` says whether it is no error to find nothing.
     func find(
         _ search: ItemSearch,
         authorization: ItemAuthorization?,
         _ context: ItemContext,
-        whenOpen: (ItemRow, OpenedHeader) -> Void = { _, _ in }
+        whenOpen: (ItemRow, OpenedHeader) -> Void = { _, _ in },
+        after last: Int64 = 0,
+        mayBeEmpty: () -> Bool = { false },
+        while goesOn: (_ row: Int64, _ found: Int) -> Bool = { _, _ in true }
     ) throws -> Found {
         var found = Found()
         var isDamageSeen = false
@@ -185,15 +209,15 @@ extension ItemStore {
             } catch is AEAD.NotAuthentic {
                 isDamageSeen = true
             }
-            return true
+            return goesOn(row.id, found.valid.count + found.invalidated.count)
         }
         do {
-            try ItemRow.forEach(database, search.source, after: 0, tags: itemSet.tags, take)
+            try ItemRow.forEach(database, search.source, after: last, tags: itemSet.tags, take)
         } catch is AEAD.NotAuthentic {
             isDamageSeen = true
         }
         if isDamageSeen { throw KeychainError.damaged }
-        if found.valid.isEmpty, found.needed.isEmpty, found.invalidated.isEmpty {
+        if found.isEmpty, !mayBeEmpty() {
             if search.source.needsIndex, try mayHideItems(context) { throw KeychainError.damaged }
             throw KeychainError(.itemNotFound)
         }

@@ -29,6 +29,8 @@ final class ItemStore {
     var commitsSinceCount = 0
     /// The length of the log in bytes, when last read.
     var logLength = 0
+    /// Called before an item is changed or removed, with its row: an export that is under way takes it as it is.
+    var willChange: ((Int64) -> Void)?
     /// Holds one item's key at a time during a search; empty between searches.
     var itemKey = AEADKeyPlace()
     /// Records that were deleted or replaced since the log was last emptied.
@@ -54,7 +56,7 @@ final class ItemStore {
         self.database = database
     }
 
-    /// Creates an empty store, replacing an existing one.
+    /// Creates an empty store under the name of new items.
     static func make(
         in directory: StoreDirectory,
         storeID: [UInt8],
@@ -63,7 +65,7 @@ final class ItemStore {
         keybag: UInt64 = 0,
         limits: StoreLimits = StoreLimits()
     ) throws(KeychainError) -> ItemStore {
-        let database = try ItemDatabase(makingIn: directory)
+        let database = try ItemDatabase(makingIn: directory, .newItems)
         let store = ItemStore(directory: directory, database: database, limits: limits)
         try store.writeEmptySet(
             with: setKey,
@@ -76,20 +78,12 @@ final class ItemStore {
         return store
     }
 
-    /// Whether a directory without a keybag has items nevertheless; files of an interrupted set-up do not count.
-    static func hasItems(in directory: StoreDirectory) throws(KeychainError) -> Bool {
-        guard let size = try directory.size(of: .items) else { return false }
-        do throws(KeychainError) {
-            let database = try ItemDatabase(openingIn: directory)
-            defer { database.shut() }
-            return try ItemDatabase.translatingErrors {
-                try database.number("SELECT EXISTS (SELECT 1 FROM items)") == 1
-            }
-        } catch {
-            guard error.status == .decode else { throw error }
-            // A new file has a page for each table and index; half a file cannot be opened, nor can a damaged one.
-            return size > 32 * ItemSchema.pageByteCount
-        }
+    /// Whether a directory has a file that may hold items, in whatever condition.
+    ///
+    /// An interrupted set-up leaves none: its items get their name after the keybag has its own.
+    static func mayHaveItems(in directory: StoreDirectory) throws(KeychainError) -> Bool {
+        for file in [StoreFile.items, .itemsLog] where try directory.has(file.rawValue) { return true }
+        return false
     }
 
     /// Reads the record of the set after an unlock; the items themselves are checked later (``sweep(_:)``), and each when
@@ -153,11 +147,21 @@ final class ItemStore {
     /// Reopens the file after a failed write, and loads it as at the first unlock.
     func reopenIfNeeded(_ context: ItemContext) throws(KeychainError) {
         guard needsReopening else { return }
+        // Other files are not a later state of these.
+        try database.checkPlace()
         database.shut()
         database = try ItemDatabase(openingIn: directory)
         logLength = logByteCount()
         needsReopening = false
         _ = load(context)
+    }
+
+    /// Closes new items, flushed and without a log: they get another name.
+    func finish() throws(KeychainError) {
+        try emptyLog()
+        database.shut()
+        try directory.sync(.newItems)
+        try directory.sync()
     }
 
     /// Empties the log and closes the file.
@@ -206,10 +210,12 @@ final class ItemStore {
     // MARK: Structure
 
     /// Runs SQLite's integrity check, once: a missing index entry would make an item appear absent.
-    func structureFaults() throws(KeychainError) -> [String] {
+    ///
+    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` if `isAwaited` returns true before the end.
+    func structureFaults(unless isAwaited: () -> Bool = { false }) throws(KeychainError) -> [String] {
         if let integrityFaults { return integrityFaults }
-        let answers = try ItemDatabase.translatingErrors {
-            try database.texts("PRAGMA integrity_check(20)")
+        let answers = try database.interruptible(by: isAwaited) { () throws(KeychainError) in
+            try ItemDatabase.translatingErrors { try database.texts("PRAGMA integrity_check(20)") }
         }
         let faults = answers.filter { $0 != "ok" }
         integrityFaults = faults

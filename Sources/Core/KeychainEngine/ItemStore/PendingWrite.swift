@@ -9,7 +9,7 @@ final class PendingWrite {
         /// An item, and the keys it was sealed with.
         case add(SealedItem, in: ItemContext)
         case update(ItemUpdate)
-        case delete(ItemSearch)
+        case delete(ItemDeletion)
         case replace(ItemSwap)
         case erase(ItemErasure)
     }
@@ -17,7 +17,7 @@ final class PendingWrite {
     enum Outcome {
         case added
         case updated(Int)
-        case deleted(Int)
+        case deleted(ItemDeletion.Part)
         case replaced(Replacement)
         case erased(Erasure)
         /// Not done: the user must satisfy these access controls first.
@@ -41,6 +41,11 @@ final class PendingWrite {
         if case .add(_, let sealing) = operation { sealing !== context } else { false }
     }
 
+    /// Whether it is a part of a deletion that more parts follow.
+    var isUnfinished: Bool {
+        if case .success(.deleted(let part))? = result { part.isUnfinished } else { false }
+    }
+
     var hasChanged: Bool {
         switch result {
         case .success(.added), .success(.updated), .success(.deleted): true
@@ -55,6 +60,31 @@ extension Result {
     var isFailure: Bool {
         if case .failure = self { true } else { false }
     }
+}
+
+/// A deletion of all items that a search finds, part by part.
+final class ItemDeletion {
+    /// The most items deleted with one commit, and the most that are looked at for them: less than 50 ms.
+    static let mostItems = 512
+    static let mostRows = 4096
+
+    /// What one commit deletes.
+    struct Part {
+        /// The last row that was looked at.
+        var row: Int64 = 0
+        /// The items deleted so far.
+        var count = 0
+        /// Whether an item was found so far, deleted or invalidated.
+        var hasFound = false
+        /// Whether there may be more.
+        var isUnfinished = true
+    }
+
+    let search: ItemSearch
+    /// All parts that are durable.
+    var done = Part()
+
+    init(_ search: ItemSearch) { self.search = search }
 }
 
 /// An update of all items that a search finds.

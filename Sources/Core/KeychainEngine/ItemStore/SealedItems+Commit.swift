@@ -62,7 +62,7 @@ extension SealedItems {
                 context,
                 counting: state.isGenerationInStep ? .on : .later
             )
-            if store.isPurgeDue { store.purge() }
+            if store.isPurgeDue, !writes.contains(where: \.isUnfinished) { store.purge() }
         } catch {
             for write in writes { write.result = .failure(error) }
         }

@@ -202,12 +202,14 @@ extension ItemStore {
         return (finding, item)
     }
 
-    /// Whether the data can be opened; true for an item that needs authentication.
+    /// Whether the data can be opened; for an item that needs authentication, whether it is the data that was sealed, as
+    /// far as its attributes say.
     private func isReadable(_ id: Int64, _ context: ItemContext) throws -> Bool {
         var isReadable = false
         do {
             try ItemRow.forRow(id, database) { row in
                 isReadable = try row.open(in: context) { header in
+                    guard row.hasData(of: header) else { return false }
                     guard case .some(.some(let control)) = header.accessControl(atEpoch: context.epoch),
                         ItemKeyWrap.demands(of: control) == [[]]
                     else { return true }

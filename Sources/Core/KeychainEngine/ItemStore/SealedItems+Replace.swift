@@ -12,7 +12,7 @@ extension SealedItems {
         group: AccessGroup,
         authorization: ItemAuthorization
     ) throws(KeychainError) -> VaultOutcome<Replacement> {
-        guard new.item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        try new.item.attributes.checkLimits()
         guard new.item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
         let context = try keys.context()
         var password: Key?

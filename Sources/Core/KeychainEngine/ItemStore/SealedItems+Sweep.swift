@@ -9,12 +9,14 @@ extension SealedItems {
         sweepLater(&state)
     }
 
-    /// Reads every item and the set's digest, and reports rows that are not authentic.
+    /// Reads every item and the set's digest, and reports rows that are not authentic; others get their turn in between.
     public func check() -> StoreReport {
-        withState { state in
+        var check = ItemCheck()
+        return inSlices { state in
             do throws(KeychainError) {
                 let context = try keys.context()
-                let found = try usableStore(&state, context).check(context)
+                let store = try usableStore(&state, context)
+                guard let found = store.check(&check, context, isAwaited: { isAwaited }) else { return nil }
                 if !found.isWell { reportTampering(found, &state) }
                 return found
             } catch {
@@ -61,6 +63,10 @@ extension SealedItems {
 
     /// Reports damage found by a request in the same way as a sweep does.
     func noteDamage(_ error: KeychainError, _ state: inout State) {
+        if error.cause?.known == .filesReplaced, !state.isReplacementReported {
+            state.isReplacementReported = true
+            report(.tamperDetected, detail: "items: the files were replaced or moved while they are open")
+        }
         guard error.status == .decode, let store = state.store else { return }
         store.health.damaged = max(1, store.health.damaged)
         reportTampering(store.health, &state)
@@ -83,6 +89,7 @@ extension SealedItems {
     public func itemsFault() -> DriverCause? {
         withState { state in
             if let fault = state.fault { return fault.cause ?? .damaged }
+            if let cause = state.placeFault?.cause { return cause }
             guard !storeFaults(state).isEmpty else { return nil }
             return state.store?.itemSet.digest == nil ? .setDamaged : .damaged
         }
@@ -98,9 +105,11 @@ extension SealedItems {
             switch fault.cause {
             case .logDamaged?: return ["the log of recent changes is damaged"]
             case .rolledBack?: return ["the store is an older copy"]
-            default: return ["the file of items is damaged"]
+            default:
+                return [fault.isOfDisk ? ItemStore.description(of: fault) : "the file of items is damaged"]
             }
         }
+        if state.placeFault != nil { return ["the files were replaced or moved while they are open"] }
         guard let store = state.store, keys.current.context != nil else { return [] }
         var faults = store.health.faults
         if store.health.damaged > 0 { faults.append("\(store.health.damaged) damaged") }
@@ -109,5 +118,27 @@ extension SealedItems {
             faults.append("rows were added, removed or rolled back from outside")
         }
         return faults
+    }
+}
+
+extension SealedItems.State {
+    /// Why nothing can be stored: the names of the files lead to others; nil if they do not.
+    fileprivate var placeFault: KeychainError? {
+        do throws(KeychainError) {
+            try store?.database.checkPlace()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension KeychainError {
+    /// Whether it is about the disk, which says nothing about the bytes on it.
+    fileprivate var isOfDisk: Bool {
+        switch status {
+        case .readOnly, .diskFull, .io, .allocate, .notAvailable: true
+        default: false
+        }
     }
 }

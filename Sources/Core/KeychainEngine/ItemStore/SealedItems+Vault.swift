@@ -11,7 +11,7 @@ extension SealedItems: ItemVault {
         group: AccessGroup,
         authorization: ItemAuthorization
     ) throws(KeychainError) -> VaultOutcome<EncodedItems> {
-        guard item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        try item.attributes.checkLimits()
         guard item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
         knownGroups.note(group.name)
         while true {
@@ -110,7 +110,7 @@ extension SealedItems: ItemVault {
         authorization: ItemAuthorization
     ) throws(KeychainError) -> VaultOutcome<Int> {
         guard changes.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
-        guard changes.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        try changes.attributes.checkLimits()
         let context = try keys.context()
         if authorization.lacksKey { return .needsKey }
         let update = ItemUpdate(
@@ -133,14 +133,22 @@ extension SealedItems: ItemVault {
 
     // MARK: Delete
 
-    /// Deletes all items that match, all or none.
+    /// Deletes all items that match, with one commit for up to 512.
+    ///
+    /// More are deleted in parts, so that others get their turn; what is deleted stays so if a later part fails.
     public func delete(
         _ query: ItemQuery,
         groups: [AccessGroup]
     ) throws(KeychainError) -> VaultOutcome<Int> {
-        let search = try ItemSearch(query, groups: groups, in: try keys.context())
-        let (outcome, isBehind) = try commit(.delete(search))
-        guard case .deleted(let count) = outcome else { throw KeychainError(.internalComponent) }
+        let deletion = ItemDeletion(try ItemSearch(query, groups: groups, in: try keys.context()))
+        var isBehind = false
+        while deletion.done.isUnfinished {
+            let (outcome, isNowBehind) = try commit(.delete(deletion))
+            guard case .deleted(let part) = outcome else { throw KeychainError(.internalComponent) }
+            (deletion.done, isBehind) = (part, isNowBehind)
+            giveWay()
+        }
+        let count = deletion.done.count
         // Only items that were already invalidated matched; they are deleted from the file as well.
         guard count > 0 else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         return isBehind ? .needsHardware(count) : .done(count)

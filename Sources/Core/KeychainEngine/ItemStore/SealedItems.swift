@@ -1,3 +1,4 @@
+internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
 internal import Synchronization
@@ -17,6 +18,7 @@ public final class SealedItems: Sendable, AuditReporter {
         var countedGeneration: UInt64?
         var isSettlingGeneration = false
         var isTamperingReported = false
+        var isReplacementReported = false
         var lastCommit = ContinuousClock.now
         /// Empties the log a while after a deletion.
         var purge: Task<Void, Never>?
@@ -81,6 +83,20 @@ public final class SealedItems: Sendable, AuditReporter {
     /// the state.
     func withStateIfFree<R>(_ body: (inout State) -> R) -> R? { state.withLockIfFree(body) }
 
+    /// Lends the state again and again until `body` returns a result, and to waiting threads in between.
+    func inSlices<R: ~Copyable, E: Error>(_ body: (inout State) throws(E) -> R?) throws(E) -> R {
+        while true {
+            let result = try withState(body)
+            if let result { return result }
+            giveWay()
+        }
+    }
+
+    /// Lets a waiting thread have the state, which a thread that takes it again at once may keep from it.
+    func giveWay() {
+        if isAwaited { _ = poll(nil, 0, 1) }
+    }
+
     /// Whether a thread waits for the state.
     var isAwaited: Bool { waiting.load(ordering: .relaxed) > 0 }
 
@@ -107,12 +123,39 @@ public final class SealedItems: Sendable, AuditReporter {
         }
     }
 
-    /// Uses a new keychain's items from now on.
-    func use(_ fresh: ItemStore, counted generation: UInt64?) {
+    /// Opens items again that were missing or damaged: they may have been put back with their keybag.
+    func openAgain() {
         withState { state in
+            guard state.store == nil else { return }
+            do throws(KeychainError) {
+                state.store = try ItemStore(directory: directory, limits: limits)
+                state.fault = nil
+            } catch {
+                state.fault = error
+            }
+        }
+    }
+
+    /// Uses a new keychain's items from now on.
+    func use(_ context: ItemContext, counted generation: UInt64?) throws(KeychainError) {
+        try withState { (state) throws(KeychainError) in
+            // Unless they can be read, each use tells it.
+            state.fault = .damaged
+            let fresh = try ItemStore(directory: directory, limits: limits)
+            _ = fresh.load(context)
             state.store = fresh
             state.countedGeneration = generation
             state.fault = nil
+        }
+    }
+
+    /// Closes the files; there is no keychain afterwards.
+    func forget() {
+        withState { state in
+            state.cancelTasks()
+            sealing.withLock { $0 = nil }
+            state.store?.close()
+            state = State()
         }
     }
 

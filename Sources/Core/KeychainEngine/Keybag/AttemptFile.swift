@@ -101,6 +101,9 @@ public final class AttemptFile: AttemptStore {
         }
     }
 
+    /// Forgets the counts with the keychain that they belong to.
+    func forget() { gate.withLock { $0 = Known() } }
+
     /// Creates the file anew with these counts.
     func reset(_ record: AttemptRecord = AttemptRecord()) throws(KeychainError) {
         try gate.withLock { known throws(KeychainError) in try make(record, after: nil, &known) }

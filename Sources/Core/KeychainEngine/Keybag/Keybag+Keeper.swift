@@ -8,6 +8,7 @@ extension Keybag: KeybagKeeper {
 
     /// The keybag's state.
     public func state() -> KeybagState {
+        lookAgain()
         if standing.isFileDamaged { return .damaged }
         return switch standing {
         case .notSetUp: .notSetUp
@@ -221,4 +222,6 @@ extension KeychainError {
     static var notSetUp: KeychainError {
         KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode)
     }
+
+    static var alreadySetUp: KeychainError { KeychainError(.duplicateItem, cause: .alreadySetUp) }
 }

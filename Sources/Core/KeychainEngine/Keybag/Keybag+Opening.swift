@@ -8,6 +8,7 @@ extension Keybag {
     /// Nothing in it is believed before ``verify(_:_:_:)``. While keys are in memory, its seal was verified with them, and it
     /// is not older than the one in memory.
     func storedKeybag() throws(KeychainError) -> StoredKeybag {
+        lookAgain()
         let reading = try readKeybag()
         if reading.isMissing, case .notSetUp = standing { throw .notSetUp }
         guard let found = reading.intact else { throw noteDamage() }

@@ -23,6 +23,8 @@ extension Keybag {
             generation: generation,
             isAdopting: generation != nil && generation == record.hardware?.adoptsAt
         )
+        // What is whole is examined part by part, so that others get their turn; damage, at one go.
+        if let whole = items.wholeItems(counted, keybag: record.revision) { return whole }
         let repair = try items.repair(counted, keybag: record.revision, accepting: accepting)
         guard let aside = repair.keptAside else { return repair }
         if let generation = counted.generation {

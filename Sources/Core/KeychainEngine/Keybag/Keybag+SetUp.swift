@@ -13,7 +13,7 @@ extension Keybag {
         try await makeKeybag(passcode: passcode, code: code, enrolled: enrolled) { _, _ in }
     }
 
-    /// Creates the keybag after `fill` added items to its new store; durable in order, the keybag last.
+    /// Creates the keybag after `fill` added items to its new store; nothing that may belong to a keychain is replaced.
     func makeKeybag(
         passcode: consuming SecretBytes,
         code: Key,
@@ -23,7 +23,7 @@ extension Keybag {
         let passcode = try Self.acceptable(passcode)
         await enterKeybag()
         defer { leaveKeybag() }
-        guard case .notSetUp = standing else { throw KeychainError(.duplicateItem) }
+        try checkIsFree()
         let cost: PasscodeDerivation.Cost
         if let requestedCost { cost = requestedCost } else { cost = await PasscodeDerivation.calibrated() }
 
@@ -63,8 +63,21 @@ extension Keybag {
             await destroy(counters?.names)
             throw error
         }
+        try useNewItems(counted: counters?.generation)
         await renewEscrow(of: keybagKey)
         report(.keybagCreated, detail: binding.assurance.name)
+    }
+
+    /// Looks at the disk, where a keychain may have been put since the start.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is one, or what may be one.
+    private func checkIsFree() throws(KeychainError) {
+        lookAgain()
+        guard case .notSetUp = standing else { throw .alreadySetUp }
+        // A file that cannot be read is one, too.
+        guard try !KeybagFile.exists(in: directory), try !ItemStore.mayHaveItems(in: directory) else {
+            throw .alreadySetUp
+        }
     }
 
     /// The record of a new keybag, with new keys.
@@ -111,7 +124,9 @@ extension Keybag {
         return record
     }
 
-    /// Creates the files and loads the keys; the keybag is written last: without it, the other files do not count.
+    /// Creates the files and loads the keys.
+    ///
+    /// The items are complete before the keybag is made, exclusively, and get their name after it (``NewItems``).
     private func save(
         _ record: KeybagRecord,
         _ ring: KeyRing,
@@ -119,6 +134,8 @@ extension Keybag {
         generation: UInt64?,
         _ fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
     ) throws(KeychainError) {
+        // Again: deriving the key and the hardware took a while.
+        try checkIsFree()
         try DeviceKeyFile(directory: directory).make()
         try attempts.reset()
         let fresh = try ItemStore.make(
@@ -130,9 +147,25 @@ extension Keybag {
             limits: items.limits
         )
         let keybag = OpenKeybag(record, ring)
-        try fill(fresh, keybag.context)
-        try writeFile(of: record, keybagKey: keybagKey)
-        items.use(fresh, counted: generation)
+        let new = NewItems(in: directory)
+        do throws(KeychainError) {
+            try fill(fresh, keybag.context)
+            try fresh.finish()
+            try new.setMark()
+            try makeFile(of: record, keybagKey: keybagKey)
+        } catch {
+            fresh.database.shut()
+            try? directory.removeItems(.newItems)
+            try? new.settle()
+            throw error
+        }
         standing = .open(keybag, keybagKey: keybagKey)
+    }
+
+    /// Gives the new items their name; the next start does it if this fails.
+    private func useNewItems(counted generation: UInt64?) throws(KeychainError) {
+        guard let context = standing.context else { throw .locked }
+        try NewItems(in: directory).settle()
+        try items.use(context, counted: generation)
     }
 }

@@ -132,9 +132,46 @@ extension Keybag {
     }
 
     func writeFile(of record: KeybagRecord, keybagKey: Key?) throws(KeychainError) {
+        try file.replace(with: octets(of: record, keybagKey))
+    }
+
+    /// Writes the first keybag of a directory; one that is there stays.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is one.
+    func makeFile(of record: KeybagRecord, keybagKey: Key) throws(KeychainError) {
+        try file.make(octets(of: record, keybagKey))
+    }
+
+    private func octets(of record: KeybagRecord, _ keybagKey: Key?) throws(KeychainError) -> [UInt8] {
         guard let deviceKey = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
         let derived = keybagKey.map { KeybagKeys.sealKey(keybagKey: $0, storeID: record.storeID) }
         guard let sealKey = derived ?? standing.sealKey else { throw .locked }
-        try file.replace(with: StoredKeybag.file(of: record, sealKey: sealKey, deviceKey: deviceKey))
+        return StoredKeybag.file(of: record, sealKey: sealKey, deviceKey: deviceKey)
+    }
+
+    /// Reads a keybag again that was missing or damaged: it may have been put back.
+    func lookAgain() {
+        switch standing {
+        case .notSetUp: guard (try? KeybagFile.exists(in: directory)) == true else { return }
+        case .damaged, .locked, .halfOpen, .open: guard standing.isFileDamaged else { return }
+        }
+        if let found = (try? readKeybag())?.intact, mayFollow(found) {
+            standing.cameBack(found.record)
+        } else if case .notSetUp = standing {
+            // What cannot be read is a keychain nevertheless.
+            standing.foundDamage()
+        } else {
+            return
+        }
+        items.openAgain()
+    }
+
+    /// Whether a keybag is that of this keychain as far as known, and not older than the one in memory.
+    private func mayFollow(_ found: StoredKeybag) -> Bool {
+        guard let record else { return true }
+        guard record.storeID == found.record.storeID else { return false }
+        guard let sealKey = standing.sealKey else { return true }
+        return found.record == record
+            || found.isSealed(by: sealKey) && found.record.revision >= record.revision
     }
 }

@@ -87,6 +87,15 @@ struct KeybagFile {
         }
     }
 
+    /// Creates both files; what has their names stays.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is either.
+    func make(_ octets: [UInt8]) throws(KeychainError) {
+        guard try !directory.has(StoreFile.keybagCopy.rawValue) else { throw .alreadySetUp }
+        try keybag.make(octets)
+        try? copy.make(octets)
+    }
+
     /// Replaces both files.
     ///
     /// - Returns: whether the copy was replaced too; if not, it is written at the next unlock.

@@ -105,6 +105,14 @@ extension Standing {
         }
     }
 
+    /// Records that a keybag was put back that was missing or damaged; keys in memory stay.
+    mutating func cameBack(_ found: KeybagRecord) {
+        switch self {
+        case .notSetUp, .damaged, .locked: self = .locked(found)
+        case .halfOpen(let keybag), .open(let keybag, _): replace(found, keybag.keys)
+        }
+    }
+
     /// Records that the keybag was written.
     mutating func wrote(_ record: KeybagRecord) {
         switch self {

@@ -72,20 +72,11 @@ public final class Archive: KeychainArchive, AuditReporter {
         }
         var reader = try ExportReader(export, code: code)
         guard try reader.start() else { throw KeychainError(.authFailed) }
-        let mark = ImportMark(in: directory)
-        do throws(KeychainError) {
-            try await keybag.makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
-                store,
-                context throws(KeychainError) in
-                try mark.set()
-                try store.fill(from: &reader, context)
-            }
-        } catch {
-            try? mark.settle()
-            throw error
+        try await keybag.makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
+            store,
+            context throws(KeychainError) in
+            try store.fill(from: &reader, context)
         }
-        // The keybag exists: a mark that cannot be removed now is removed at the next start.
-        try? mark.settle()
         report(.keybagCreated, detail: "import of \(reader.items) items")
         return reader.items
     }
@@ -107,6 +98,8 @@ extension ItemStore {
                 row: rows.take(),
                 data: data,
                 password: nil,
+                // What was stored is stored again: an earlier version may have taken more.
+                atMost: .max,
                 in: context
             )
             writes.append(PendingWrite(.add(sealed, in: context)))

@@ -11,8 +11,10 @@ internal import SecretMemory
 struct ExportSeal {
     static let headByteCount = 40
     /// The longest record in clear, in bytes: an item's data and attributes, with room for the rest.
+    ///
+    /// Twice the attributes: items of earlier versions may have that many.
     static let longestRecord =
-        ItemLimits.longestData + ItemLimits.mostAttributes * ItemLimits.longestAttribute + (1 << 16)
+        ItemLimits.longestData + 2 * ItemLimits.mostAttributes * ItemLimits.longestAttribute + (1 << 16)
     static let lengthByteCount = 4
 
     private static let magic = Array("TchSExp".utf8)

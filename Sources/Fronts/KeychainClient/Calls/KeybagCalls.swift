@@ -66,6 +66,11 @@ extension RemoteKeychain {
         try prompted(.recover, prompt, cancellation)
     }
 
+    /// Has the user confirm it, and puts the keychain's files aside, so that another one can be created.
+    public func startOver(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
+        try prompted(.startOver, prompt, cancellation)
+    }
+
     /// Asks for the passcode and reseals the keybag with the best protection of this machine.
     ///
     /// - Throws: ``KeychainError`` with `errSecParam` if it already has that protection.

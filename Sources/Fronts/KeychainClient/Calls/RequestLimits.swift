@@ -33,22 +33,6 @@ extension ItemQuery {
     }
 }
 
-extension ItemAttributes {
-    func checkLimits() throws(KeychainError) {
-        guard count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
-        for (key, value) in self {
-            guard key.rawValue.utf8.count <= 32 else { throw KeychainError(.noSuchAttr) }
-            let length =
-                switch value {
-                case .string(let text): text.utf8.count
-                case .data(let octets): octets.count
-                case .integer, .boolean, .date: 0
-                }
-            guard length <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
-        }
-    }
-}
-
 extension SecretBytes? {
     var octetCount: Int {
         switch self {

@@ -82,7 +82,8 @@ extension TouchstoneError.Code {
             case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
             case .suspended: .systemCancelled
-            case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway: .serviceFailed
+            case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway, .filesReplaced:
+                .serviceFailed
             case .weakPasscode: .refused
             case .prompterMissing, .inBackground, .noAgent: .noPromptPlace
             case .locked: .locked

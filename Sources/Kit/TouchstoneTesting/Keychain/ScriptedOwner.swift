@@ -65,6 +65,7 @@ extension ScriptedPinentry {
                 type*) typed=${deed#type } ;;
                 *Recovery*) typed=$(cat \(home)/code) ;;
                 *Code:*) typed=$(cat \(home)/lockout-code) ;;
+                *Words:*) typed='start over' ;;
                 *) typed='\(passcode)' ;;
                 esac
                 printf 'D %s\\n' "$typed"

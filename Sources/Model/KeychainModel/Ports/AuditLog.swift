@@ -42,6 +42,8 @@ public struct AuditEvent: Sendable, Equatable {
         case passcodeChanged
         /// The recovery code was used.
         case keybagRecovered
+        /// The keychain's files were put aside.
+        case keybagPutAside
         /// The enrolled fingers changed.
         case enrolmentChanged
         /// Items of an earlier enrolled set are lost for good.

@@ -39,6 +39,9 @@ public protocol Authenticator: Sendable {
     /// Prompts for the recovery code, then twice for a new passcode, and opens the keybag with them.
     func recover(_ request: PromptRequest) async throws(AuthenticationError)
 
+    /// Has the user confirm it by typing two words, and puts the keychain's files aside.
+    func startOver(_ request: PromptRequest) async throws(AuthenticationError)
+
     /// Prompts for the passcode, regardless of earlier proofs.
     ///
     /// - Returns: a proof of the passcode.

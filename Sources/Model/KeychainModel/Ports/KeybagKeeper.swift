@@ -87,6 +87,11 @@ public protocol KeybagKeeper: Sendable {
     /// Whether a damaged keybag may be opened by its recovery code, because something of it can be read.
     func isRecoverable() async -> Bool
 
+    /// Puts all files of the keychain aside, so that another one can be created; removes nothing.
+    ///
+    /// - Returns: the name of their directory; nil if there were none.
+    func startOver() async throws(KeychainError) -> String?
+
     /// Checks a recovery code, before a new passcode is prompted for.
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool
 

@@ -55,6 +55,29 @@ extension CBORWriter where Sink: ~Copyable {
     }
 }
 
+extension ItemAttributes {
+    /// Refuses attributes that an item or a query may not have: one rule for the client, which says so before it sends
+    /// them, and for the store.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecParam` for too many, `errSecNoSuchAttr` for a name that no attribute has,
+    ///   and `errSecDataTooLarge` for a value that is too long.
+    public func checkLimits() throws(KeychainError) {
+        guard count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        for (key, value) in self {
+            guard key.rawValue.utf8.count <= 32, key.rawValue.utf8.allSatisfy({ $0 < 0x80 }) else {
+                throw KeychainError(.noSuchAttr)
+            }
+            let length =
+                switch value {
+                case .string(let text): text.utf8.count
+                case .data(let octets): octets.count
+                case .integer, .boolean, .date: 0
+                }
+            guard length <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
+        }
+    }
+}
+
 extension CBORReader {
     /// Reads attributes, within ``ItemLimits``.
     public mutating func readAttributes() throws -> ItemAttributes {
@@ -71,7 +94,7 @@ extension CBORReader {
 
     private mutating func readAttributeCount() throws -> Int {
         let count = try readMapHead()
-        guard count <= ItemLimits.mostAttributes else { throw WireError.malformed }
+        guard count <= ItemLimits.mostReadAttributes else { throw WireError.malformed }
         return count
     }
 

@@ -7,8 +7,14 @@ public enum ItemLimits {
     public static let longestData = Frame.longest - (1 << 17)
     /// The longest text or bytes of an attribute, in bytes.
     public static let longestAttribute = 1 << 14
-    /// The most attributes of an item.
+    /// The most attributes of an item that a program names, and of a query.
     public static let mostAttributes = 64
+    /// The most bytes of an item's attributes and data together: what fits a frame beside the other fields.
+    public static let longestItem = Frame.longest - (1 << 12)
+    /// The most attributes that a message or a stored item may have.
+    ///
+    /// The store adds eight of its own, and earlier versions let an update name as many again.
+    static let mostReadAttributes = 2 * mostAttributes + 8
     /// The most references in a query.
     public static let mostReferences = 4096
     /// The most items of a keychain: 8 sections of the engine's record.

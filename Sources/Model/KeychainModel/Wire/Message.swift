@@ -87,6 +87,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case replaceItem = 42
     /// ``EraseItems``; answered by ``Erasure``.
     case eraseItems = 43
+    /// ``PromptFields``: put the keychain's files aside, so that another keychain can be created.
+    case startOver = 44
     /// No body; answered by ``AppsReply``. Only for the daemon's own command.
     case listApps = 60
     /// ``MoveItems``; answered by ``MoveReply``. Only for the daemon's own command.

@@ -60,7 +60,8 @@ final class AuditTrail: AuditLog {
             .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost, .brokerLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
-            .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved:
+            .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
+            .keybagPutAside:
             .notice
         }
     }
@@ -68,7 +69,7 @@ final class AuditTrail: AuditLog {
     private static func outcome(of kind: AuditEvent.Kind) -> String {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
-            .keybagRecovered, .lockoutProtected, .itemsMoved, .itemAccessed, .keyAccessed:
+            .keybagRecovered, .keybagPutAside, .lockoutProtected, .itemsMoved, .itemAccessed, .keyAccessed:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,
             .escrowRefused, .generationUncounted:

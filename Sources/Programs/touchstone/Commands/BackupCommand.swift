@@ -13,9 +13,8 @@ struct BackupCommand: ParsableCommand {
             To bring it back, on a machine without a keychain: touchstone backup --restore FILE asks for the code and \
             for a new passcode.
 
-            To start over where a keychain is damaged or its passcode and code are lost: stop the daemon (touchstone \
-            status names its process), move the data directory (touchstone doctor names it) elsewhere, and restore, \
-            or touchstone setup. Without a backup and without the code nothing brings the secrets back.
+            Where a keychain is damaged or its passcode and code are lost, touchstone start-over puts it aside first. \
+            Without a backup and without the code nothing brings the secrets back.
             """
     )
 

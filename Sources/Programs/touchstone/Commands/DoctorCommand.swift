@@ -80,8 +80,8 @@ struct DoctorCommand: ParsableCommand {
                 let unread = Finding.ok("store", "read once the keychain was unlocked: touchstone unlock")
                 findings.append(KeychainChecks.knownFault(ofStoreIn: status) ?? unread)
             // The items may be intact: a check would find nothing.
-            case .lockedAfterFirstUnlock where status.itemsFault == .rolledBack,
-                .unlocked where status.itemsFault == .rolledBack:
+            case .lockedAfterFirstUnlock where status.itemsFault == .rolledBack || status.isDiskFault,
+                .unlocked where status.itemsFault == .rolledBack || status.isDiskFault:
                 if let fault = KeychainChecks.knownFault(ofStoreIn: status) { findings.append(fault) }
             case .lockedAfterFirstUnlock, .unlocked:
                 let progress = Progress("Checking the store")

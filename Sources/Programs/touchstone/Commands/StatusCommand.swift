@@ -22,7 +22,7 @@ struct StatusCommand: ParsableCommand {
                 for line in Columns.lines(title, Printable.text(text)) { Output.print(line) }
             }
         }
-        if !status.storeFaults.isEmpty { throw ExitCode.damaged }
+        if !status.storeFaults.isEmpty { throw status.isDiskFault ? ExitCode.notAvailable : .damaged }
     }
 
     private func pad(_ title: String) -> String {

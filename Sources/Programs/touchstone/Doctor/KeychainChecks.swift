@@ -12,7 +12,8 @@ enum KeychainChecks {
 
     /// A known fault of the items, without checking them; nil if none is known.
     static func knownFault(ofStoreIn status: StatusReply) -> Finding? {
-        status.itemsTrouble.map { .fail("store", $0.message, $0.hint) }
+        // A disk's fault is no damage, which has an exit status of its own.
+        status.itemsTrouble.map { .fail(status.isDiskFault ? "disk" : "store", $0.message, $0.hint) }
     }
 
     /// The finding of a check of the store.

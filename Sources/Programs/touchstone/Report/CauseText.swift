@@ -94,7 +94,11 @@ enum CauseText {
             ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
         case .closed: ("ten wrong passcodes have closed the keychain", "touchstone recover")
         case .notSetUp: ("there is no keychain yet", "touchstone setup")
-        case .alreadySetUp: ("there is a keychain already", "touchstone status")
+        case .alreadySetUp:
+            (
+                "there is a keychain already, or what is left of one",
+                "touchstone status; to put its files aside and begin anew: touchstone start-over"
+            )
         case .recoveryCode: ("that is not the recovery code", "try again with the code noted at set-up")
         case .mistypedRecoveryCode: ("the recovery code was mistyped", "try again")
         case .olderKeybag:
@@ -121,6 +125,11 @@ enum CauseText {
             (
                 "the keychain is full\(cause.detail.map { ": it has \($0) items at most" } ?? ""); nothing was stored",
                 "delete what is not needed: touchstone list, touchstone delete NAME"
+            )
+        case .filesReplaced:
+            (
+                "the keychain's files were replaced or moved while the daemon uses them; nothing was stored",
+                "put them back, or take those that are there now: end the daemon (touchstone status names its process), and try again"
             )
         case .newerFormat: ("a newer version made this keychain", "install that version here")
         case .exportDamaged:

@@ -36,10 +36,20 @@ extension StatusReply {
             return (lines.message, lines.hint ?? "touchstone recover")
         }
         guard !storeFaults.isEmpty else { return nil }
+        if let itemsFault, isDiskFault {
+            let words = words(for: itemsFault)
+            return ("cannot be used: " + words.message, words.hint ?? "touchstone doctor")
+        }
         return (
             "damaged: " + storeFaults.joined(separator: "; "),
             "touchstone repair shows what is wrong, by name"
         )
+    }
+
+    /// Whether the items cannot be used because of their disk or their place, which is no damage.
+    var isDiskFault: Bool {
+        guard let itemsFault else { return false }
+        return itemsFault.isUnwritableDisk || itemsFault.isFullDisk || itemsFault.known == .filesReplaced
     }
 
     /// What does not work while system mode's broker is unreachable; nil if it answers or is not needed.

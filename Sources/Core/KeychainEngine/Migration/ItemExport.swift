@@ -5,13 +5,10 @@ internal import SecretMemory
 extension SealedItems {
     /// Seals all exportable items into a file without a name.
     func export(with recovered: RecoveredKeys, code: Key) throws(KeychainError) -> KeychainExport {
-        try withState { (state) throws(KeychainError) in
-            guard let store = state.store else { throw state.fault ?? .damaged }
-            try store.reopenIfNeeded(recovered.context)
-            if store.itemSet.digest == nil { _ = store.load(recovered.context) }
-            try store.readWholeSetIfSound(recovered.context)
-            return try store.export(with: recovered, code: code, into: UnnamedFile(in: directory))
-        }
+        let export = try ItemExport(with: recovered, code: code, into: UnnamedFile(in: directory))
+        try withState { (state) throws(KeychainError) in try export.begin(try reachableStore(state)) }
+        defer { withState { $0.store?.willChange = nil } }
+        return try inSlices { (state) throws(KeychainError) in try export.goOn(try reachableStore(state)) }
     }
 }
 
@@ -42,43 +39,102 @@ struct RecoveredKeys {
     let passcodeKey: PasscodeKey
 }
 
-extension ItemStore {
-    /// Seals the exportable items one by one.
-    fileprivate func export(
-        with keys: RecoveredKeys,
-        code: Key,
-        into file: UnnamedFile
-    ) throws(KeychainError) -> KeychainExport {
-        let seal = ExportSeal(code: code)
+/// An export under way: the items as they were at its begin, although others change them meanwhile.
+///
+/// Whoever changes an item first has it exported (``ItemStore/willChange``).
+private final class ItemExport {
+    private let keys: RecoveredKeys
+    private let seal: ExportSeal
+    private let file: UnnamedFile
+    private var report = ExportReport()
+    /// The last row that was exported in turn, and the last one that existed at the begin.
+    private var row = Int64.min
+    private var last = Int64.min
+    /// The rows at the begin, and those that were authentic.
+    private var expected = 0
+    private var found = 0
+    private var seen = 0
+    private var hasSet = false
+    /// The rows that were exported before their turn.
+    private var done: Set<Int64> = []
+    /// Why a row could not be exported before it was changed.
+    private var failure: KeychainError?
+
+    init(with keys: RecoveredKeys, code: Key, into file: UnnamedFile) throws(KeychainError) {
+        self.keys = keys
+        self.file = file
+        seal = ExportSeal(code: code)
         try file.append(seal.head)
         try file.append(seal.sealed(ExportRecord.encodedStart(), number: 0))
-        var report = ExportReport()
-        var found = 0
-        var seen = 0
+    }
+
+    func begin(_ store: ItemStore) throws(KeychainError) {
+        let context = keys.context
+        try store.reopenIfNeeded(context)
+        if store.itemSet.digest == nil { _ = store.load(context) }
+        try store.readWholeSetIfSound(context)
+        hasSet = store.itemSet.digest != nil
+        expected = store.itemSet.tags.count
+        last = try store.counts().last
+        store.willChange = { [unowned store, weak self] row in self?.takeBeforeChange(row, of: store) }
+    }
+
+    /// Exports the next items.
+    ///
+    /// - Returns: the export after the last one; nil while there are more.
+    func goOn(_ store: ItemStore) throws(KeychainError) -> KeychainExport? {
+        if let failure { throw failure }
+        let slice = WorkSlice()
         let progress = WorkProgress.current
-        try ItemDatabase.translatingErrors {
-            _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
-                seen += 1
-                progress?.note(seen, of: itemSet.tags.count)
-                // An outdated state of an item is not exported.
-                guard let row, try row.fault(itemSet.tags, database, keys.context) == nil,
-                    let outcome = try? row.leaving(seal, UInt64(report.items) + 1, keys)
-                else { return report.leaveOut(.damaged) }
-                found += 1
-                switch outcome {
-                case .sealed(let octets):
-                    guard report.items < MigrationLimits.mostItems else { throw KeychainError(.dataTooLarge) }
-                    try file.append(octets)
-                    report.items += 1
-                case .stays(let item): report.leaveOut(item.reason, named: item)
+        let reached = try ItemDatabase.translatingErrors {
+            try ItemRow.forEach(store.database, after: row, atMost: .max, while: { slice.goesOn }) { row in
+                guard let row else {
+                    seen += 1
+                    return report.leaveOut(.damaged)
                 }
+                guard row.id <= last, !done.contains(row.id) else { return }
+                seen += 1
+                progress?.note(seen, of: expected)
+                try take(row, of: store)
             }
+        }
+        if let reached, reached <= last {
+            row = reached
+            return nil
         }
         try file.append(
             seal.sealed(ExportRecord.encodedEnd(items: report.items), number: UInt64(report.items) + 1)
         )
-        report.isSetAuthentic = itemSet.digest != nil && found == itemSet.tags.count
+        report.isSetAuthentic = hasSet && found == expected
         return KeychainExport(file: file, report: report)
+    }
+
+    private func takeBeforeChange(_ id: Int64, of store: ItemStore) {
+        guard id > row, id <= last, failure == nil, done.insert(id).inserted else { return }
+        do throws(KeychainError) {
+            try ItemDatabase.translatingErrors {
+                _ = try ItemRow.forEach(store.database, after: id - 1, atMost: 1) { row in
+                    if let row, row.id == id { try take(row, of: store) }
+                }
+            }
+        } catch {
+            failure = error
+        }
+    }
+
+    private func take(_ row: ItemRow, of store: ItemStore) throws {
+        // An outdated state of an item is not exported.
+        guard try row.fault(store.itemSet.tags, store.database, keys.context) == nil,
+            let outcome = try? row.leaving(seal, UInt64(report.items) + 1, keys)
+        else { return report.leaveOut(.damaged) }
+        found += 1
+        switch outcome {
+        case .sealed(let octets):
+            guard report.items < MigrationLimits.mostItems else { throw KeychainError(.dataTooLarge) }
+            try file.append(octets)
+            report.items += 1
+        case .stays(let item): report.leaveOut(item.reason, named: item)
+        }
     }
 }
 
