@@ -34,8 +34,10 @@ struct RepairTests {
         try await kill(keychain)
         let log = URL(fileURLWithPath: keychain.home.layout.dataDirectory + "/items.sqlite-wal")
         var octets = Array(try Data(contentsOf: log))
-        let mark = try #require(Data(octets).range(of: Data("TchSlog1".utf8), options: .backwards)).lowerBound
-        octets[mark - 300] ^= 16
+        // Where the last change ends.
+        let mark = URL(fileURLWithPath: keychain.home.layout.dataDirectory + "/items.sqlite-mark")
+        let end = try Data(contentsOf: mark)[8..<16].reduce(0) { $0 << 8 | Int($1) }
+        octets[end - 300] ^= 16
         let handle = try FileHandle(forWritingTo: log)
         try handle.write(contentsOf: Data(octets))
         try handle.close()

@@ -158,7 +158,7 @@ struct DataCopy {
 
     /// Copies the store alone.
     static func store(of keychain: PrivateKeychain) throws -> DataCopy {
-        try DataCopy(of: keychain, ["items.sqlite", "items.sqlite-wal"])
+        try DataCopy(of: keychain, ["items.sqlite", "items.sqlite-wal", "items.sqlite-mark"])
     }
 
     /// Replaces the files of a keychain, whose daemon must be stopped.
@@ -171,7 +171,7 @@ struct DataCopy {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
-        for suffix in ["", "-wal", "-shm"] where files["items.sqlite"] != nil {
+        for suffix in ["", "-wal", "-mark", "-shm"] where files["items.sqlite"] != nil {
             try? FileManager.default.removeItem(atPath: "\(directory)/items.sqlite\(suffix)")
         }
         for (name, content) in files {

@@ -96,10 +96,10 @@ struct TPMRepairTests {
 
     private static func flipLog(_ keychain: PrivateKeychain) throws {
         var octets = try log(keychain)
-        guard let mark = Data(octets).range(of: Data("TchSlog1".utf8), options: .backwards) else {
-            throw Surprise("the log has no mark")
-        }
-        octets[mark.lowerBound - 300] ^= 16
+        // Where the last change ends.
+        let mark = try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite-mark")))
+        let end = mark[8..<16].reduce(0) { $0 << 8 | Int($1) }
+        octets[end - 300] ^= 16
         try Data(octets).write(to: URL(fileURLWithPath: keychain.file("items.sqlite-wal")))
         unsafe chmod(keychain.file("items.sqlite-wal"), 0o600)
     }

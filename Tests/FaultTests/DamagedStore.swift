@@ -92,8 +92,9 @@ struct DamagedStore: Sendable {
         var image = try FileImage(of: keychain.layout.dataDirectory)
         if damage == .log || damage == .logBeyondRepair {
             var log = try #require(image.files["items.sqlite-wal"])
-            let mark = Data(log).range(of: Data("TchSlog1".utf8), options: .backwards)
-            let place = try #require(mark).lowerBound - 20 * 1048
+            // Where the last change ends.
+            let end = try #require(image.files["items.sqlite-mark"])[8..<16].reduce(0) { $0 << 8 | Int($1) }
+            let place = end - 20 * 1048
             log[place] ^= 16
             if damage == .logBeyondRepair { log[place - 300] ^= 1 }
             image.files["items.sqlite-wal"] = log

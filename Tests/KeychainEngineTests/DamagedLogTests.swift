@@ -71,11 +71,13 @@ struct DamagedLogTests {
         let values = try await killed(state)
         let log = try keychain.octets("items.sqlite-wal")
         let main = try keychain.octets("items.sqlite")
+        let mark = try keychain.octets("items.sqlite-mark")
         var told = 0
         var coins = SplitMix64(seed: 8)
         let count = CaseSize.of(30, full: 2500)
         for round in 0..<count {
             try put(main, "items.sqlite")
+            try put(mark, "items.sqlite-mark")
             var flipped = log
             // Every fourth flip hits the header, whose damage hides everything; the others hit the whole
             // file.
@@ -97,8 +99,6 @@ struct DamagedLogTests {
                 #expect(await !engine.required.check().faults.isEmpty)
                 #expect(try keychain.octets("items.sqlite-wal") == flipped, "bit \(bit): written over")
                 #expect(try keychain.octets("items.sqlite") == main, "bit \(bit): written over")
-                // The log's content can still be salvaged completely.
-                #expect(ItemLog(flipped).salvaged()?.isExact == true, "bit \(bit)")
             }
             await engine.required.close()
         }
@@ -106,17 +106,65 @@ struct DamagedLogTests {
         #expect(keychain.audit.kinds.contains(.tamperDetected))
     }
 
-    @Test("damage to the last change is detected, because a mark behind it records the flush")
-    func lastChange() async throws {
+    @Test("no log that lost a flushed change is whole: any wrong byte, any cut, nothing, or another log")
+    func anyPlace() async throws {
         try await killed()
-        var log = try keychain.octets("items.sqlite-wal")
-        let end = try #require(Data(log).range(of: Data("TchSlog1".utf8), options: .backwards)).lowerBound
-        #expect(ItemLog(log).verdict { _ in nil } == .whole)
-        log[end - 1] ^= 1
-        #expect(ItemLog(log).verdict { _ in nil } == .damaged)
-        // Without the mark it is a change interrupted by a power loss.
-        log.replaceSubrange(end..<(end + 32), with: [UInt8](repeating: 0, count: 32))
-        #expect(ItemLog(log).verdict { _ in nil } == .whole)
+        let log = try keychain.octets("items.sqlite-wal")
+        let mark = try #require(LogMark(try keychain.octets("items.sqlite-mark")))
+        func verdict(_ log: [UInt8], _ mark: LogMark?) -> ItemLog.Verdict {
+            ItemLog(log, mark: mark).judged { _ in nil }.verdict
+        }
+        #expect(mark.end < log.count && verdict(log, mark) == .whole && verdict(log, nil) == .whole)
+        var coins = SplitMix64(seed: 10)
+        // Bytes 12 to 15 of the header count checkpoints, and are in its checksum like all others.
+        for place in stride(from: 0, to: mark.end, by: CaseSize.of(max(1, mark.end / 50), full: 7)) {
+            var hit = log
+            hit[place] ^= 1 << UInt8.random(in: 0..<8, using: &coins)
+            #expect(verdict(hit, mark) == .damaged, "byte \(place)")
+            #expect(verdict(Array(log[..<place]), mark) == .damaged, "cut at \(place)")
+        }
+        for slot in 0..<(mark.end / 1048) {
+            let end = 32 + slot * 1048
+            #expect(verdict(Array(log[..<end]), mark) == .damaged, "cut at frame \(slot)")
+            let zeros = [UInt8](repeating: 0, count: log.count - end)
+            #expect(verdict(Array(log[..<end]) + zeros, mark) == .damaged, "zeros from frame \(slot)")
+        }
+        var first = log
+        first.replaceSubrange(0..<512, with: [UInt8](repeating: 0, count: 512))
+        // Without the mark too, as after a power loss that took it.
+        #expect(verdict(first, mark) == .damaged && verdict(first, nil) == .damaged)
+        first.replaceSubrange(0..<32, with: log[..<32])
+        #expect(verdict(first, mark) == .damaged && verdict(first, nil) == .damaged)
+        #expect(verdict([UInt8](repeating: 0, count: log.count), mark) == .damaged)
+        #expect(verdict([], mark) == .damaged)
+        let other = LogMark(salts: Array(mark.salts.reversed()), end: mark.end)
+        #expect(verdict(log, other) == .damaged)
+        // A mark that is not whole promises nothing: a power loss may tear it.
+        var torn = try keychain.octets("items.sqlite-mark")
+        torn[9] ^= 1
+        #expect(LogMark(torn) == nil && LogMark(Array(torn.prefix(16))) == nil && LogMark([]) == nil)
+    }
+
+    @Test("the mark promises nothing once the log was written back, and follows a log that began anew")
+    func markFollows() async throws {
+        let (engine, _) = try await keychain.setUp()
+        func mark() throws -> LogMark? { LogMark(try keychain.octets("items.sqlite-mark")) }
+        func salts() throws -> [UInt8] { Array(try keychain.octets("items.sqlite-wal")[16..<24]) }
+        try await engine.add("one")
+        let first = try #require(try mark())
+        #expect(try first.salts == salts())
+        try await engine.add("two")
+        #expect(try #require(try mark()).end > first.end)
+        try await engine.beginLogAnew()
+        try await engine.add("three")
+        let anew = try #require(try mark())
+        #expect(try anew.salts == salts() && anew.salts != first.salts)
+        engine.items.withState { $0.store?.settleLog() }
+        #expect(try mark() == nil && keychain.octets("items.sqlite-wal").isEmpty)
+        try await engine.add("four")
+        #expect(try mark() != nil)
+        await engine.close()
+        #expect(try mark() == nil)
     }
 
     @Test("an orderly close leaves an empty log")
@@ -144,28 +192,37 @@ struct DamagedLogTests {
         await engine.close()
     }
 
-    @Test("any bytes yield a verdict, and a salvaged log is read as whole")
+    @Test("any bytes yield a verdict and frames")
     func anyOctets() async throws {
         try await killed()
         let log = try keychain.octets("items.sqlite-wal")
+        let mark = try #require(LogMark(try keychain.octets("items.sqlite-mark")))
         var coins = SplitMix64(seed: 9)
+        func examine(_ octets: [UInt8]) {
+            for mark in [mark, nil] {
+                let log = ItemLog(octets, mark: mark)
+                let isWhole = log.judged { _ in nil }.verdict == .whole
+                for (slot, frame) in log.frames(isWhole: isWhole).enumerated() {
+                    #expect(!isWhole || !frame.isCommitted || frame.isWhole)
+                    for cell in TableLeaf.cells(of: Array(log.page(slot))) {
+                        _ = TableLeaf.values(of: Array(log.page(slot).dropFirst(cell.local.lowerBound)))
+                    }
+                }
+            }
+        }
         for _ in 0..<20 {
             var hit = log
             for _ in 0..<5 {
                 hit[Int.random(in: hit.indices, using: &coins)] = UInt8.random(in: 0...255, using: &coins)
             }
-            let salvaged = try #require(ItemLog(hit).salvaged())
-            #expect(ItemLog(salvaged.octets).verdict { _ in nil } == .whole)
+            examine(hit)
         }
         for length in [0, 1, 31, 32, 33, 55, 56, 1079, 1080, 1081, 5000] {
-            _ = ItemLog(Array(log.prefix(length))).verdict { _ in nil }
+            examine(Array(log.prefix(length)))
             var noise = (0..<length).map { _ in UInt8.random(in: 0...255, using: &coins) }
-            _ = ItemLog(noise).verdict { _ in nil }
-            if let salvaged = ItemLog(noise).salvaged() {
-                #expect(ItemLog(salvaged.octets).verdict { _ in nil } == .whole)
-            }
+            examine(noise)
             noise.replaceSubrange(0..<min(32, length), with: log.prefix(min(32, length)))
-            _ = ItemLog(noise).verdict { _ in nil }
+            examine(noise)
         }
     }
 }

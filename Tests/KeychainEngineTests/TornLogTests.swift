@@ -5,15 +5,12 @@ import Testing
 
 @Suite("A write-ahead log whose last change was torn by a power loss")
 struct TornLogTests {
-    private static let headerByteCount = 32
-    private static let slotByteCount = 24 + ItemSchema.pageByteCount
     private static let sectorByteCount = 512
 
-    /// The offset of the current commit's end, where the flush mark follows.
-    private func end(_ log: [UInt8]) -> Int? {
-        stride(from: Self.headerByteCount, to: log.count, by: Self.slotByteCount).reversed().first {
-            log[$0...].starts(with: "TchSlog1".utf8)
-        }
+    /// The offset of the current commit's end, as the mark beside the log says.
+    private func end(_ keychain: TestKeychain) throws -> Int {
+        let mark = try #require(LogMark(try keychain.octets("items.sqlite-mark")))
+        return mark.end
     }
 
     /// A log before and after a change, chosen so that a sector boundary is 8 bytes after the change's start.
@@ -22,12 +19,14 @@ struct TornLogTests {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<500 {
             let before = try keychain.octets("items.sqlite-wal")
+            let start = try end(keychain)
             // Each of a different number of pages.
             try await engine.add("account \(index)", String(repeating: "x", count: index * 131 % 3000))
-            guard let start = end(before), (start + 8) % Self.sectorByteCount == 0 else { continue }
+            guard (start + 8) % Self.sectorByteCount == 0 else { continue }
             let after = try keychain.octets("items.sqlite-wal")
+            let hasMoved = try end(keychain) > start
             await engine.close()
-            guard after[start...].starts(with: "TchSlog1".utf8) else { return (before, after, start) }
+            if hasMoved { return (before, after, start) }
         }
         throw KeychainError(.internalComponent)
     }
@@ -42,9 +41,10 @@ struct TornLogTests {
             range(sector, after).contains { $0 >= before.count || before[$0] != after[$0] }
         }
         #expect(changed.count > 4)
-        // The former content: the previous commit's mark, or a frame from before the log was restarted.
-        let formerFrame: [UInt8] = [0, 0, 0, 5, 0, 0, 0, 9]
-        for former in [nil, formerFrame] {
+        // The mark of the change is not there yet: it is written after the flush.
+        let mark = LogMark(salts: Array(before[16..<24]), end: start)
+        // The former content: the mark of an earlier version, or a frame from before the log was restarted.
+        for former in [nil, Array("TchSlog1".utf8), [0, 0, 0, 5, 0, 0, 0, 9]] {
             var old = before + [UInt8](repeating: 0, count: max(0, after.count - before.count))
             if let former { old.replaceSubrange(start..<(start + former.count), with: former) }
             var images: [[UInt8]] = []
@@ -53,10 +53,11 @@ struct TornLogTests {
                 images.append(torn(old, after, [sector]))
                 images.append(torn(old, after, changed.filter { $0 < sector }))
             }
-            // A flushed change is not torn, so the mark of a torn one is not there yet.
             for (index, image) in images.enumerated() {
-                let unmarked = withoutMark(image, as: after)
-                #expect(ItemLog(unmarked).verdict { _ in nil } == .whole, "image \(index)")
+                for mark in [mark, nil] {
+                    let log = ItemLog(image, mark: mark)
+                    #expect(log.judged { _ in nil }.verdict == .whole, "image \(index)")
+                }
             }
         }
     }
@@ -69,13 +70,6 @@ struct TornLogTests {
     private func torn(_ old: [UInt8], _ new: [UInt8], _ sectors: [Int]) -> [UInt8] {
         var image = old
         for sector in sectors { image.replaceSubrange(range(sector, new), with: new[range(sector, new)]) }
-        return image
-    }
-
-    private func withoutMark(_ image: [UInt8], as log: [UInt8]) -> [UInt8] {
-        guard let end = end(log) else { return image }
-        var image = image
-        image.replaceSubrange(end..<(end + 8), with: [UInt8](repeating: 0, count: 8))
         return image
     }
 }

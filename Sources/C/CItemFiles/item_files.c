@@ -1,8 +1,14 @@
 #include "CItemFiles.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     /// How many bytes of the log are written at once.
@@ -35,10 +41,16 @@ typedef struct {
     sqlite3_int64 last_end;
     /// Other connections may write the main file too: no read-ahead.
     bool is_shared;
-    /// For the log: where its last commit ends, and the end that was last marked as flushed.
-    sqlite3_int64 end, marked;
+    /// For the log: where its last commit ends.
+    sqlite3_int64 end;
+    /// For the log: its mark's descriptor, or -1; and the end in the mark, which is 0 if it promises nothing.
+    int mark;
+    sqlite3_int64 marked;
     unsigned char log_header[log_header];
 } File;
+
+/// The end of a log's name.
+static const char log_suffix[] = "-wal";
 
 /// SQLite's own VFS.
 static sqlite3_vfs *own;
@@ -70,7 +82,9 @@ static int write_out(sqlite3_file *file) {
     File *log = (File *)file;
     int count = log->count;
     log->count = 0;
-    return count == 0 ? SQLITE_OK : OWN(xWrite, log->octets, count, log->start);
+    int result = count == 0 ? SQLITE_OK : OWN(xWrite, log->octets, count, log->start);
+    if (result != SQLITE_OK) log->end = 0;
+    return result;
 }
 
 static uint32_t number(const unsigned char *place) {
@@ -81,29 +95,101 @@ static void put(unsigned char *place, uint64_t number) {
     for (int index = 0; index < 8; index++) place[index] = (unsigned char)(number >> (56 - 8 * index));
 }
 
-/// Writes a mark after the bytes just flushed that says how far the flush reached; the next change overwrites it.
+// MARK: The mark
+
+static bool ends_with(const char *name, const char *end) {
+    size_t count = strlen(name), least = strlen(end);
+    return count >= least && strcmp(name + count - least, end) == 0;
+}
+
+/// Opens the mark of a log.
 ///
-/// Written after the flush and not flushed itself: its presence proves that the flush was done. This tells a record
-/// that was altered from one that never reached the disk (`ItemLog.swift`). SQLite takes the mark for the end of the
-/// log.
+/// Returns -1 if it cannot be made on a full disk, where the log works as well without it; other errors are the caller's.
+static int open_mark(const char *log_name, bool creates, int *result) {
+    char name[PATH_MAX];
+    int stem = (int)(strlen(log_name) - strlen(log_suffix));
+    *result = SQLITE_OK;
+    if (snprintf(name, sizeof name, "%.*s%s", stem, log_name, CITEMFILES_MARK_SUFFIX) >= (int)sizeof name) {
+        *result = SQLITE_CANTOPEN;
+        return -1;
+    }
+    int mark = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (creates ? O_CREAT : 0), 0600);
+    bool is_excused = errno == ENOSPC || errno == EDQUOT || (errno == ENOENT && !creates);
+    if (mark < 0 && !is_excused) *result = SQLITE_CANTOPEN;
+    // No umask makes the mark inaccessible to its owner.
+    if (mark >= 0 && creates) fchmod(mark, 0600);
+    return mark;
+}
+
+/// The end that a mark promises; 0 if it is empty or not whole.
+static sqlite3_int64 promised_end(int mark) {
+    unsigned char content[CITEMFILES_MARK_SIZE];
+    if (pread(mark, content, sizeof content, 0) != sizeof content) return 0;
+    return (sqlite3_int64)((uint64_t)number(content + 8) << 32 | number(content + 12));
+}
+
+/// Replaces the mark; true if it was written.
+static bool write_mark(int mark, sqlite3_int64 end, const unsigned char *salts) {
+    unsigned char content[CITEMFILES_MARK_SIZE];
+    memcpy(content, CITEMFILES_MARK, 8);
+    put(content + 8, (uint64_t)end);
+    memcpy(content + 16, salts, salts_size);
+    put(content + 24, citemfiles_mark_checksum(content));
+    ssize_t count;
+    do count = pwrite(mark, content, sizeof content, 0);
+    while (count < 0 && errno == EINTR);
+    return count == sizeof content;
+}
+
+/// Notes the end of the last flushed commit.
+///
+/// Written after the flush and not flushed itself: it proves that the flush was done. This tells a record that was altered
+/// or a log that was lost from one that never reached the disk (`ItemLog.swift`). It is in a file of its own, so that no
+/// damage of the log's own file hides how much is missing.
 static void mark_flushed(File *log) {
-    if (log->end == log->marked) return;
-    unsigned char mark[CITEMFILES_MARK_SIZE];
-    memcpy(mark, CITEMFILES_MARK, 8);
-    put(mark + 8, (uint64_t)log->end);
-    // The salts are at another offset than in a frame, so that the mark is no valid frame.
-    memcpy(mark + 16, log->log_header + salts_place, salts_size);
-    put(mark + 24, citemfiles_mark_checksum(mark));
+    if (log->mark < 0 || log->end == 0 || log->end == log->marked) return;
     // Best effort: the change is equally durable without it.
-    sqlite3_file *file = (sqlite3_file *)log;
-    if (OWN(xWrite, mark, sizeof mark, log->end) == SQLITE_OK) log->marked = log->end;
+    if (write_mark(log->mark, log->end, log->log_header + salts_place)) log->marked = log->end;
+}
+
+/// Takes the mark's promise back, durably, before the log loses what it promises: all of it is in the main file by then.
+static int take_back(int mark) {
+    static const unsigned char no_salts[salts_size];
+    if (!write_mark(mark, 0, no_salts)) return errno == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    int result;
+    do result = fdatasync(mark);
+    while (result < 0 && errno == EINTR);
+    return result == 0 ? SQLITE_OK : SQLITE_IOERR_FSYNC;
+}
+
+static int take_back_promise(File *log) {
+    if (log->mark < 0 || log->marked == 0) return SQLITE_OK;
+    int result = take_back(log->mark);
+    if (result == SQLITE_OK) log->marked = 0;
+    return result;
+}
+
+/// SQLite deletes a log that it has written back to the main file when it closes that.
+static int delete_file(sqlite3_vfs *vfs, const char *name, int syncs_directory) {
+    (void)vfs;
+    int result = SQLITE_OK;
+    if (ends_with(name, log_suffix)) {
+        int mark = open_mark(name, false, &result);
+        if (mark >= 0) {
+            if (promised_end(mark) != 0) result = take_back(mark);
+            close(mark);
+        }
+    }
+    return result ?: own->xDelete(own, name, syncs_directory);
 }
 
 static int log_write(sqlite3_file *file, const void *octets, int count, sqlite3_int64 place) {
     File *log = (File *)file;
     if (place == 0 && count == log_header) {
+        int result = take_back_promise(log);
+        if (result != SQLITE_OK) return result;
         memcpy(log->log_header, octets, log_header);
-        log->end = log->marked = 0;
+        log->end = 0;
     } else if (count == frame_header && number((const unsigned char *)octets + commit_place) != 0) {
         log->end = place + frame_header + number(log->log_header + page_size_place);
     }
@@ -128,12 +214,20 @@ static int log_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 p
 }
 
 static int log_truncate(sqlite3_file *file, sqlite3_int64 length) {
-    return write_out(file) ?: OWN(xTruncate, length);
+    int result = write_out(file);
+    if (result == SQLITE_OK && length == 0) result = take_back_promise((File *)file);
+    return result ?: OWN(xTruncate, length);
 }
 
 static int log_sync(sqlite3_file *file, int flags) {
+    File *log = (File *)file;
     int result = write_out(file) ?: OWN(xSync, flags);
-    if (result == SQLITE_OK) mark_flushed((File *)file);
+    if (result == SQLITE_OK) {
+        mark_flushed(log);
+    } else {
+        // SQLite rolls the commit back.
+        log->end = 0;
+    }
     return result;
 }
 
@@ -142,7 +236,9 @@ static int log_file_size(sqlite3_file *file, sqlite3_int64 *length) {
 }
 
 static int log_close(sqlite3_file *file) {
-    int written = write_out(file), closed = close_file(file);
+    int written = write_out(file);
+    if (((File *)file)->mark >= 0) close(((File *)file)->mark);
+    int closed = close_file(file);
     return written ?: closed;
 }
 
@@ -248,13 +344,17 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     bool is_log = flags & SQLITE_OPEN_WAL, is_main = flags & SQLITE_OPEN_MAIN_DB;
     if (!is_log && !is_main) return own->xOpen(own, name, file, flags, flags_out);
     File *opened = (File *)file;
-    *opened = (File){.octets = malloc(is_log ? log_capacity : main_capacity), .last_end = -1};
+    *opened = (File){.octets = malloc(is_log ? log_capacity : main_capacity), .last_end = -1, .mark = -1};
     if (!opened->octets) return SQLITE_NOMEM;
-    int result = own->xOpen(own, name, behind(file), flags, flags_out);
+    int result = SQLITE_OK;
+    if (is_log) opened->mark = open_mark(name, true, &result);
+    if (opened->mark >= 0) opened->marked = promised_end(opened->mark);
+    if (result == SQLITE_OK) result = own->xOpen(own, name, behind(file), flags, flags_out);
     // SQLite closes every file that has methods, even if opening it failed.
     if (behind(file)->pMethods) {
         opened->base.pMethods = is_log ? &log_methods : &main_methods;
     } else {
+        if (opened->mark >= 0) close(opened->mark);
         free(opened->octets);
     }
     return result;
@@ -278,5 +378,11 @@ int citemfiles_register(void) {
     vfs.zName = "touchstone";
     vfs.szOsFile = (int)sizeof(File) + own->szOsFile;
     vfs.xOpen = open_file;
+    vfs.xDelete = delete_file;
     return sqlite3_vfs_register(&vfs, 1);
+}
+
+int citemfiles_keep_log(struct sqlite3 *connection) {
+    if (!connection) return SQLITE_MISUSE;
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }

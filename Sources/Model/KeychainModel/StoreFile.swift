@@ -8,6 +8,8 @@ package enum StoreFile: String, CaseIterable, Sendable {
     case attempts
     case items = "items.sqlite"
     case itemsLog = "items.sqlite-wal"
+    /// How much of the log was flushed.
+    case itemsMark = "items.sqlite-mark"
     case itemsSharedMemory = "items.sqlite-shm"
     case itemsJournal = "items.sqlite-journal"
     case importMark = "import"

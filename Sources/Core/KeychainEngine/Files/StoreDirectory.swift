@@ -137,7 +137,7 @@ public final class StoreDirectory: Sendable {
 
     /// Removes an items file, and first SQLite's files beside it.
     func removeItems(_ name: StoreFile) throws(KeychainError) {
-        for suffix in ["-wal", "-shm", "-journal", ""] {
+        for suffix in ["-mark", "-wal", "-shm", "-journal", ""] {
             let removed = unsafe unlinkat(descriptor, name.rawValue + suffix, 0)
             guard removed == 0 || errno == ENOENT else { throw FileError.keychainError(errno) }
         }

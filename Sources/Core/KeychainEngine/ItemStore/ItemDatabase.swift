@@ -30,27 +30,42 @@ final class ItemDatabase {
     /// Opens the existing file.
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` if it does not exist or has another format, and `errSecReadOnly`
-    ///   if it cannot be written; with the cause ``DriverCause/logDamaged`` if flushed records of its log are damaged:
-    ///   SQLite has then not opened the files, and both are unchanged.
-    init(openingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
+    ///   if it cannot be written; with the cause ``DriverCause/logDamaged`` if flushed records of its log are damaged or
+    ///   missing. The file and its log are then unchanged.
+    init(openingIn directory: StoreDirectory) throws(KeychainError) {
         // Opened read-write as SQLite would, which opens a file that is not writable and fails only at its lock.
-        guard let file = try directory.openFile(name.rawValue, O_RDWR) else { throw .damaged }
+        guard let file = try directory.openFile(StoreFile.items.rawValue, O_RDWR) else { throw .damaged }
         defer { close(file) }
-        try Self.checkVersion(file)
-        if name == .items, try ItemLog.verdict(in: directory) == .damaged {
+        let log = try ItemLog(in: directory)
+        try Self.checkHeader(file, log)
+        let judgement = log.judged(beside: file)
+        guard judgement.verdict == .whole else {
             throw KeychainError(.decode, cause: .logDamaged, remedy: .check)
         }
-        version = 0
-        unsafe connection = try Self.connect(directory, name)
-        version = try Self.translatingErrors {
-            try prepare()
-            let version = try ItemSchema.check(self)
-            try configure()
-            // Reading opens the log, if the file had another journal so far.
-            _ = try number("PRAGMA schema_version")
-            return version
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0 else { throw FileError.keychainError(errno) }
+        let pageCount = judgement.pageCount ?? Int(status.st_size) / ItemSchema.pageByteCount
+        guard FreePages.areEmpty(pageCount: pageCount, page: { log.page($0, judgement, beside: file) }) else {
+            throw .damaged
         }
-        files = try OpenedFiles(name, in: directory)
+        version = 0
+        unsafe connection = try Self.connect(directory, .items)
+        do throws(KeychainError) {
+            version = try Self.translatingErrors {
+                try prepare()
+                let version = try ItemSchema.check(self)
+                // With a wrong size SQLite would take pages in use for new ones.
+                guard try number("PRAGMA page_count") == pageCount else { throw KeychainError.damaged }
+                try configure()
+                // Reading opens the log, if the file had another journal so far.
+                _ = try number("PRAGMA schema_version")
+                return version
+            }
+            files = try OpenedFiles(.items, in: directory)
+        } catch {
+            shut(keepingLog: true)
+            throw error
+        }
         takeHook()
     }
 
@@ -242,10 +257,15 @@ final class ItemDatabase {
     }
 
     /// Closes the file; best effort, because SQLite recovers the log when it is opened again.
-    func shut() {
+    ///
+    /// - Parameter keepingLog: whether both files stay as they are; otherwise the log is written back and removed.
+    func shut(keepingLog: Bool = false) {
         // Statements must be finalised before their connection is closed.
         unsafe statements = []
         composed = [:]
+        // SQLite removes the log by its name, which may lead to another file by now.
+        let isElsewhere = files.map { !$0.areInPlace } ?? false
+        if keepingLog || isElsewhere { _ = unsafe citemfiles_keep_log(connection) }
         unsafe sqlite3_close_v2(connection)
         unsafe connection = nil
         files = nil
@@ -257,15 +277,31 @@ final class ItemDatabase {
 
     // MARK: Opening
 
-    /// Reads the format number without SQLite, so that a newer file is not changed even by a recovery.
-    private static func checkVersion(_ file: CInt) throws(KeychainError) {
+    /// Compares the file's first bytes (sqlite.org/fileformat2, section 1.3) with those that every items file has, without
+    /// SQLite: a newer file is not changed even by a recovery, and with some wrong bytes SQLite would ignore the log.
+    private static func checkHeader(_ file: CInt, _ log: ItemLog) throws(KeychainError) {
         var header = [UInt8](repeating: 0, count: 100)
-        guard unsafe pread(file, &header, header.count, 0) == header.count else { throw .damaged }
-        // "The 'user version' as read and set by the user_version pragma": bytes 60 to 63 of the file.
-        let version = header[60..<64].reduce(0) { $0 << 8 | UInt32($1) }
-        guard Array(header.prefix(16)) == Array("SQLite format 3\u{0}".utf8) else { throw .damaged }
+        let count = unsafe pread(file, &header, header.count, 0)
+        guard count >= 0 else { throw FileError.keychainError(errno) }
+        guard count == header.count, Array(header[..<16]) == Array("SQLite format 3\u{0}".utf8) else {
+            throw .damaged
+        }
+        let version = TableLeaf.number(header, 60)
         if ItemSchema.isNewer(version) { throw .newerFormat }
-        guard ItemSchema.version(of: version) != nil else { throw .damaged }
+        let isLogged = header[18] == 2 && header[19] == 2
+        // A file that was written anew has never had a log.
+        let isFresh = header[18] == 1 && header[19] == 1 && log.isBlank
+        guard ItemSchema.version(of: version) != nil,
+            header[16...17].elementsEqual([ItemSchema.pageByteCount >> 8, 0].map { UInt8($0) }),
+            isLogged || isFresh,
+            // No reserved bytes, and the fractions of a page that every file has.
+            header[20..<24].elementsEqual([0, 64, 32, 32]),
+            // Schema format 4, no default cache size, no vacuum of its own, UTF-8.
+            header[44..<60].elementsEqual([0, 0, 0, 4] + [0, 0, 0, 0] + [0, 0, 0, 0] + [0, 0, 0, 1]),
+            header[64..<68].allSatisfy({ $0 == 0 }),
+            TableLeaf.number(header, 68) == UInt32(ItemSchema.applicationID),
+            header[72..<92].allSatisfy({ $0 == 0 })
+        else { throw .damaged }
     }
 
     private static func connect(

@@ -1,4 +1,3 @@
-internal import CItemFiles
 internal import Glibc
 internal import KeychainModel
 
@@ -6,7 +5,8 @@ internal import KeychainModel
 ///
 /// SQLite takes the first invalid frame for the end of the log, whether it results from a power cut or from a flipped
 /// bit, and drops all frames after it. This type distinguishes the two. A power cut can leave only the last,
-/// unacknowledged change incomplete; it never leaves a later change or a flush mark (`CItemFiles.h`) after it.
+/// unacknowledged change incomplete; it never leaves less than the mark beside the log promises (``LogMark``), nor a later
+/// change after an incomplete one.
 struct ItemLog {
     /// The largest log in bytes that is read; larger ones are never written.
     static let longest = 1 << 31
@@ -14,7 +14,7 @@ struct ItemLog {
     enum Verdict: Equatable {
         /// All acknowledged changes are present.
         case whole
-        /// A flushed record differs from what was written.
+        /// A flushed record is missing, or differs from what was written.
         case damaged
     }
 
@@ -25,7 +25,8 @@ struct ItemLog {
     private static let magic: UInt32 = 0x377F_0682
     private static let formatVersion: UInt32 = 3_007_000
 
-    private(set) var octets: [UInt8]
+    private var octets: [UInt8]
+    private let mark: LogMark?
     private let pageByteCount: Int
     private let slotByteCount: Int
     /// Whether checksums are computed over big-endian numbers.
@@ -33,15 +34,16 @@ struct ItemLog {
     private var salts: [UInt8] = []
     private var isHeaderWhole = false
 
-    init(_ octets: [UInt8], pageByteCount: Int = ItemSchema.pageByteCount) {
+    init(_ octets: [UInt8], mark: LogMark? = nil, pageByteCount: Int = ItemSchema.pageByteCount) {
         self.octets = octets
+        self.mark = mark
         self.pageByteCount = pageByteCount
         slotByteCount = Self.frameHeaderByteCount + pageByteCount
         readHeader()
     }
 
     /// The number of frames that fit into the file, whatever their content.
-    private var slotCount: Int { max(0, (octets.count - Self.headerByteCount) / slotByteCount) }
+    var slotCount: Int { max(0, (octets.count - Self.headerByteCount) / slotByteCount) }
 
     // MARK: Numbers
 
@@ -87,10 +89,9 @@ struct ItemLog {
 
     private func place(_ slot: Int) -> Int { Self.headerByteCount + slot * slotByteCount }
 
-    private func hasOwnSalts(_ slot: Int) -> Bool {
-        let place = place(slot) + 8
-        return octets[place..<(place + 8)].elementsEqual(salts)
-    }
+    private func salts(of slot: Int) -> ArraySlice<UInt8> { octets[(place(slot) + 8)..<(place(slot) + 16)] }
+
+    private func hasOwnSalts(_ slot: Int) -> Bool { salts(of: slot).elementsEqual(salts) }
 
     /// The size of the database in pages after the commit that ends with the frame; 0 if it ends none.
     private func commit(_ slot: Int) -> UInt32 { number(place(slot) + 4) }
@@ -98,7 +99,7 @@ struct ItemLog {
     /// Whether a commit ends with the frame, as far as its salts can prove that.
     ///
     /// They prove nothing if a sector boundary separates them from the commit field (one frame of 64): a power cut may
-    /// leave former content in front, such as the start of a mark, and the rest of the frame.
+    /// leave former content in front and the rest of the frame.
     private func hasOwnCommit(_ slot: Int) -> Bool {
         commit(slot) != 0 && (place(slot) + 8) % Self.sectorByteCount != 0
     }
@@ -119,51 +120,72 @@ struct ItemLog {
             && wantedChecksum(slot) == storedChecksum(slot)
     }
 
-    /// Whether a flush mark of this log is in the place of this frame.
-    private func flushed(markedAt slot: Int) -> Bool {
-        let place = place(slot)
-        guard place + Int(CITEMFILES_MARK_SIZE) <= octets.count else { return false }
-        let mark = Array(octets[place..<(place + Int(CITEMFILES_MARK_SIZE))])
-        guard mark.starts(with: CITEMFILES_MARK.utf8), mark[16..<24].elementsEqual(salts) else {
-            return false
+    /// The frames that SQLite reads.
+    private struct Readable {
+        /// The first invalid one.
+        var end = 0
+        /// Where the last commit before that ends.
+        var committed = 0
+        /// The pages after that commit, by number, with their frames.
+        var pages: [UInt32: Int] = [:]
+    }
+
+    private func readable() -> Readable {
+        guard isHeaderWhole else { return Readable() }
+        var result = Readable()
+        var pending: [UInt32: Int] = [:]
+        while fits(result.end) {
+            pending[number(place(result.end))] = result.end
+            result.end += 1
+            guard commit(result.end - 1) != 0 else { continue }
+            result.committed = result.end
+            result.pages.merge(pending) { $1 }
+            pending = [:]
         }
-        let end = mark[8..<16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let sum = mark[24..<32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let wanted = unsafe citemfiles_mark_checksum(mark)
-        return end == UInt64(place) && sum == wanted
+        guard result.committed > 0 else { return result }
+        let count = commit(result.committed - 1)
+        result.pages = result.pages.filter { $0.key <= count }
+        return result
     }
 
     // MARK: Verdict
 
-    /// Judges the log; `page` reads a page of the database by number, from 1, and returns nil if there is none.
-    func verdict(page: (UInt32) -> [UInt8]?) -> Verdict {
-        guard octets.count >= Self.headerByteCount else { return .whole }
-        guard isHeaderWhole else {
-            // The log was never started.
-            guard slotCount > 0, number(place(0)) != 0 else { return .whole }
-            // A log being restarted has frames of the previous run, which must be in the database too.
-            guard let restored = restored() else { return .damaged }
-            return restored.isIn(page) ? .whole : .damaged
-        }
-        var end = 0
-        var committed = 0
-        while fits(end) {
-            end += 1
-            if commit(end - 1) != 0 { committed = end }
-        }
-        return hasLater(than: committed, from: end) ? .damaged : .whole
+    /// What the log means for the items file.
+    struct Judgement {
+        var verdict = Verdict.damaged
+        /// The size of the file in pages after the last commit in the log; nil if it has none.
+        var pageCount: Int?
+        /// The pages after that commit that are in the log, by number, with their frames.
+        var pages: [UInt32: Int] = [:]
     }
 
-    /// Whether flushed frames follow the valid commits; `end` is the first invalid frame.
-    private func hasLater(than committed: Int, from end: Int) -> Bool {
-        guard end <= slotCount else { return false }
-        for slot in end...slotCount {
-            if slot > committed, flushed(markedAt: slot) { return true }
-            // A change is written only after the previous one was flushed, so a valid later frame proves that.
-            guard slot + 1 < slotCount, hasOwnSalts(slot), hasOwnCommit(slot) else { continue }
-            if fits(slot + 1) { return true }
+    /// Judges the log; `page` reads a page of the database by number, from 1, and returns nil if there is none.
+    func judged(page: (UInt32) -> [UInt8]?) -> Judgement {
+        let readable = readable()
+        if let mark {
+            guard isHeaderWhole, salts == mark.salts, place(readable.committed) >= mark.end else {
+                return Judgement()
+            }
         }
-        return false
+        if isHeaderWhole {
+            return Judgement(
+                verdict: hasLater(from: readable.end) ? .damaged : .whole,
+                pageCount: readable.committed == 0 ? nil : Int(commit(readable.committed - 1)),
+                pages: readable.pages
+            )
+        }
+        // The log was never started.
+        guard octets.dropFirst(Self.headerByteCount).contains(where: { $0 != 0 }) else {
+            return Judgement(verdict: .whole)
+        }
+        // A log being restarted has frames of the previous run, which must be in the database too.
+        return Judgement(verdict: restored()?.isIn(page) == true ? .whole : .damaged)
+    }
+
+    /// Whether a later commit follows an invalid frame: a change is written only after the previous one was flushed.
+    private func hasLater(from end: Int) -> Bool {
+        guard end < slotCount else { return false }
+        return (end..<slotCount).contains { hasOwnSalts($0) && hasOwnCommit($0) && fits($0 + 1) }
     }
 
     /// The log with a reconstructed header, if its header is invalid and the frames determine it.
@@ -207,27 +229,9 @@ struct ItemLog {
         return log
     }
 
-    /// The pages after the last valid commit, by number, with their frames.
-    private var committedPages: [UInt32: Int] {
-        var pages: [UInt32: Int] = [:]
-        var pending: [UInt32: Int] = [:]
-        var slot = 0
-        while fits(slot) {
-            pending[number(place(slot))] = slot
-            let count = commit(slot)
-            if count != 0 {
-                pages.merge(pending) { $1 }
-                pages = pages.filter { $0.key <= count }
-                pending = [:]
-            }
-            slot += 1
-        }
-        return pages
-    }
-
     /// Whether the database has all pages of the log: the log was checkpointed and is being restarted.
     private func isIn(_ page: (UInt32) -> [UInt8]?) -> Bool {
-        committedPages.allSatisfy { number, slot in
+        readable().pages.allSatisfy { number, slot in
             let place = place(slot) + Self.frameHeaderByteCount
             return page(number)?.elementsEqual(octets[place..<(place + pageByteCount)]) ?? false
         }
@@ -235,138 +239,91 @@ struct ItemLog {
 
     // MARK: Saving
 
-    /// The content of a damaged log, as a log that SQLite reads to its end.
-    ///
-    /// A single wrong bit in a frame is located and corrected. For a frame with more damage, its page is kept as it is:
-    /// the seals of the items and of their set decide which of it is valid.
-    ///
-    /// - Returns: the log, and whether it equals what was written; nil if nothing can be recovered.
-    func salvaged() -> (octets: [UInt8], isExact: Bool)? {
-        guard var log = isHeaderWhole ? self : restored() ?? guessed() else { return nil }
-        var isExact = true
-        var end = 0
-        for slot in 0..<log.slotCount where log.hasOwnSalts(slot) || log.flushed(markedAt: slot + 1) {
-            end = slot + 1
-        }
-        // Frames after the last mark were never acknowledged.
-        if let flushed = (0...log.slotCount).last(where: { log.flushed(markedAt: $0) }), flushed > 0 {
-            end = flushed
-        }
-        guard end > 0 else { return nil }
-        var slot = 0
-        while slot < end {
-            if !log.fits(slot), !log.correct(slot) {
-                isExact = false
-                break
-            }
-            slot += 1
-        }
-        if !isExact { end = log.reseal(asTheyAre: slot, to: end) }
-        log.octets = Array(log.octets[..<log.place(end)])
-        log.putHeader()
-        return (log.octets, isExact)
+    /// A page in the log, for a repair.
+    struct Frame {
+        /// The number of the page; 0 if it cannot be told.
+        let number: UInt32
+        /// Whether it is part of the log up to its last commit, as far as can be told.
+        let isCommitted: Bool
+        /// Whether it is as it was written.
+        let isWhole: Bool
+        /// Whether it belongs to the last commit, and no later frame is damaged.
+        let isOfLastCommit: Bool
     }
 
-    /// A new header for frames that match no header.
-    private func guessed() -> ItemLog? {
-        guard slotCount > 0 else { return nil }
+    /// All frames, those left from a former run of the log among them.
+    ///
+    /// For a log that is not whole, also those that SQLite does not read.
+    func frames(isWhole: Bool) -> [Frame] {
+        let log = isWhole ? self : withLikelySalts()
+        let end = isWhole ? readable().committed : log.likelyEnd
+        var isOfLastCommit = true
+        let frames = (0..<slotCount).reversed().map { slot in
+            let fits = log.fits(slot)
+            let isCommitted = slot < end
+            if isCommitted, !fits || slot < end - 1 && log.commit(slot) != 0 { isOfLastCommit = false }
+            return Frame(
+                number: log.hasOwnSalts(slot) || !isCommitted ? number(place(slot)) : 0,
+                isCommitted: isCommitted,
+                isWhole: fits,
+                isOfLastCommit: isCommitted && isOfLastCommit
+            )
+        }
+        return frames.reversed()
+    }
+
+    /// The page in a frame.
+    func page(_ slot: Int) -> ArraySlice<UInt8> {
+        octets[(place(slot) + Self.frameHeaderByteCount)..<place(slot + 1)]
+    }
+
+    /// If the header is damaged, the log with the salts of its mark, or of its first two frames that agree.
+    ///
+    /// Frames of a former run come after those of the present one.
+    private func withLikelySalts() -> ItemLog {
+        guard !isHeaderWhole else { return self }
         var log = self
-        log.salts = Array(octets[(place(0) + 8)..<(place(0) + 16)])
-        log.isBigEndian = false
-        log.putHeader()
-        return log.withHeader()
-    }
-
-    private mutating func putHeader() {
-        guard !ItemLog(octets, pageByteCount: pageByteCount).isHeaderWhole else { return }
-        // A different header checksum requires new checksums of all frames.
-        put(Self.magic | (isBigEndian ? 1 : 0), at: 0)
-        put(Self.formatVersion, at: 4)
-        put(UInt32(pageByteCount), at: 8)
-        octets.replaceSubrange(16..<24, with: salts)
-        seal()
-        reseal(from: 0, to: slotCount)
-    }
-
-    /// Recomputes the checksums of damaged frames, removing frames without a page number.
-    ///
-    /// - Returns: the new end of the frames.
-    private mutating func reseal(asTheyAre first: Int, to end: Int) -> Int {
-        let rest = (first..<end).filter { number(place($0)) != 0 }
-            .map { Array(octets[place($0)..<place($0 + 1)]) }
-        octets = Array(octets[..<place(first)]) + rest.joined()
-        reseal(from: first, to: first + rest.count)
-        return first + rest.count
-    }
-
-    /// Recomputes the checksums of frames.
-    private mutating func reseal(from first: Int, to end: Int) {
-        for slot in first..<end {
-            let place = place(slot)
-            octets.replaceSubrange((place + 8)..<(place + 16), with: salts)
-            let sum = wantedChecksum(slot)
-            put(sum.one, at: place + 16)
-            put(sum.two, at: place + 20)
+        let first = (0..<max(0, slotCount - 1)).first { slot in
+            salts(of: slot).elementsEqual(salts(of: slot + 1)) && salts(of: slot).contains { $0 != 0 }
         }
+        log.salts = mark?.salts ?? first.map { Array(salts(of: $0)) } ?? []
+        // As SQLite writes it.
+        log.isBigEndian = 1.bigEndian == 1
+        return log
     }
 
-    /// Flips the single bit that makes a frame valid.
-    ///
-    /// - Returns: false, with nothing changed, if there is none.
-    private mutating func correct(_ slot: Int) -> Bool {
-        let place = place(slot)
-        guard place + slotByteCount <= octets.count else { return false }
-        let former = Array(octets[place..<(place + Self.frameHeaderByteCount)])
-        octets.replaceSubrange((place + 8)..<(place + 16), with: salts)
-        if fits(slot) { return true }
-        let wanted = wantedChecksum(slot)
-        let stored = storedChecksum(slot)
-        // If the next frame, which continues from the checksum stored here, is valid, the stored checksum is right.
-        let isStoredRight = fits(slot + 1)
-        let distance = (wanted.one ^ stored.one).nonzeroBitCount + (wanted.two ^ stored.two).nonzeroBitCount
-        if !isStoredRight, distance == 1 {
-            put(wanted.one, at: place + 16)
-            put(wanted.two, at: place + 20)
-            return true
-        }
-        if turnOverBit(in: place..<(place + 8), slot, stored) { return true }
-        if turnOverBit(in: (place + Self.frameHeaderByteCount)..<(place + slotByteCount), slot, stored) {
-            return true
-        }
-        octets.replaceSubrange(place..<(place + Self.frameHeaderByteCount), with: former)
-        return false
-    }
-
-    private mutating func turnOverBit(in range: Range<Int>, _ slot: Int, _ stored: Checksum) -> Bool {
-        for octet in range {
-            for bit in 0..<8 {
-                octets[octet] ^= 1 << UInt8(bit)
-                if wantedChecksum(slot) == stored { return true }
-                octets[octet] ^= 1 << UInt8(bit)
-            }
-        }
-        return false
+    /// The end of the last commit, in frames, whatever is damaged before it.
+    private var likelyEnd: Int {
+        let last = (0..<slotCount).last { hasOwnSalts($0) && commit($0) != 0 }
+        let marked = mark.map { ($0.end - Self.headerByteCount) / slotByteCount } ?? 0
+        return min(slotCount, max(marked, last.map { $0 + 1 } ?? 0))
     }
 }
 
 extension ItemLog {
-    /// Judges the log beside the items file, before SQLite opens either.
-    static func verdict(in directory: StoreDirectory) throws(KeychainError) -> Verdict {
-        guard let octets = try read(in: directory) else { return .whole }
-        guard let file = try directory.openFile(StoreFile.items.rawValue, O_RDONLY) else { return .whole }
-        defer { close(file) }
-        return ItemLog(octets).verdict { number in
-            guard number > 0 else { return nil }
-            var page = [UInt8](repeating: 0, count: ItemSchema.pageByteCount)
-            let place = off_t(number - 1) * off_t(page.count)
-            return unsafe pread(file, &page, page.count, place) == page.count ? page : nil
-        }
+    /// Reads the log and its mark; without a log file it is an empty one.
+    init(in directory: StoreDirectory) throws(KeychainError) {
+        let size = try directory.size(of: .itemsLog) ?? 0
+        guard size <= Self.longest else { throw .damaged }
+        let octets = try AtomicFile(.itemsLog, in: directory, longest: size).read() ?? []
+        self.init(octets, mark: try LogMark.read(in: directory))
     }
 
-    /// The log's bytes; nil if there is no log.
-    static func read(in directory: StoreDirectory) throws(KeychainError) -> [UInt8]? {
-        guard let size = try directory.size(of: .itemsLog), size > 0 else { return nil }
-        guard size <= longest else { throw .damaged }
-        return try AtomicFile(.itemsLog, in: directory, longest: size).read()
+    /// Whether SQLite has nothing to read from it.
+    var isBlank: Bool { mark == nil && octets.allSatisfy { $0 == 0 } }
+
+    /// Judges the log beside an open items file, before SQLite opens either.
+    func judged(beside file: CInt) -> Judgement { judged { Self.page($0, of: file) } }
+
+    /// Reads a page as SQLite does: from the log, or else from the file.
+    func page(_ number: UInt32, _ judgement: Judgement, beside file: CInt) -> [UInt8]? {
+        judgement.pages[number].map { Array(page($0)) } ?? Self.page(number, of: file)
+    }
+
+    private static func page(_ number: UInt32, of file: CInt) -> [UInt8]? {
+        guard number > 0 else { return nil }
+        var page = [UInt8](repeating: 0, count: ItemSchema.pageByteCount)
+        let place = off_t(number - 1) * off_t(page.count)
+        return unsafe pread(file, &page, page.count, place) == page.count ? page : nil
     }
 }

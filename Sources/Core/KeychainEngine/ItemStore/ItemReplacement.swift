@@ -38,7 +38,8 @@ struct ItemReplacement {
         for name in [StoreFile.newItems, .savedItems] {
             let hasFile = try directory.has(name.rawValue)
             let hasLog = try directory.has(name.rawValue + "-wal")
-            if hasFile || hasLog { try directory.removeItems(name) }
+            let hasMark = try directory.has(name.rawValue + "-mark")
+            if hasFile || hasLog || hasMark { try directory.removeItems(name) }
         }
     }
 
@@ -47,7 +48,8 @@ struct ItemReplacement {
     /// - Returns: that name.
     func moveItemsAside() throws(KeychainError) -> String {
         let aside = try freeName()
-        // Move the log first: it belongs to the file that is still in place.
+        // Move the log first: it belongs to the file that is still in place. Its mark must not promise the new file a log.
+        try moveAside(.itemsMark, as: aside + "-mark")
         try moveAside(.itemsLog, as: aside + "-wal")
         try moveAside(.items, as: aside)
         try directory.sync()

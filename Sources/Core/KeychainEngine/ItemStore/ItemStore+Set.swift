@@ -4,7 +4,7 @@ internal import Primitives
 /// The record of the set in the file: the tags of the rows in groups, and the sealed digest over them.
 extension ItemStore {
     /// The sealed digest follows all groups, on the page of the last one: adding an item changes one page for both.
-    private static let digestRow = Int64.max
+    static let digestRow = Int64.max
 
     /// Runs `body` in a transaction and records the tags it changed; rolls back if it returns false.
     ///
@@ -89,7 +89,8 @@ extension ItemStore {
         return written
     }
 
-    private func write(_ octets: [UInt8], row: Int64) throws {
+    /// Writes a group of tags or the digest.
+    func write(_ octets: [UInt8], row: Int64) throws {
         let statement = try database.statement("INSERT OR REPLACE INTO item_set (id, sealed) VALUES (?, ?)")
         statement.bind(1, row)
         statement.bind(2, octets)

@@ -26,6 +26,8 @@ struct NewItems {
                 // A file that came meanwhile stays, under another name.
                 _ = try ItemReplacement(in: directory).moveItemsAside()
                 try directory.rename(.newItems, toFree: StoreFile.items.rawValue)
+                // The mark of the log that the items were made with, which promises nothing.
+                _ = unsafe unlinkat(directory.descriptor, StoreFile.newItems.rawValue + "-mark", 0)
             } else {
                 try directory.removeItems(.newItems)
             }

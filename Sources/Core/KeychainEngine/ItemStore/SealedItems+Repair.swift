@@ -1,4 +1,3 @@
-internal import Glibc
 internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
@@ -34,46 +33,61 @@ extension SealedItems {
     ) throws(KeychainError) -> StoreRepair {
         try withState { (state) throws(KeychainError) in
             let context = try keys.context()
-            let (source, isLogSaved) = try repairSource(state, context)
-            defer { if source !== state.store { source.discard() } }
+            let source = try repairSource(&state, context)
+            defer { source.salvage?.discard() }
             if let generation = counted.generation, !counted.isAdopting,
-                let own = source.itemSet.generation, own != generation, own != generation &+ 1
+                let own = source.digest?.generation, own != generation, own != generation &+ 1
             {
                 throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
             }
             // Items that could not be read at the unlock were not compared with the keybag then.
-            if let known = source.itemSet.digest?.keybag, known > keybag {
+            if let known = source.digest?.keybag, known > keybag {
                 throw KeychainError(.decode, cause: .olderKeybag, remedy: .recover)
             }
-            var (repair, good) = try source.findings(context, parts: accepting ? 2 : 1)
-            repair.isLogDamaged = isLogSaved != nil
-            repair.isLogSaved = isLogSaved ?? false
+            var (repair, good) = try source.store.findings(context, parts: accepting ? 2 : 1)
+            if let salvage = source.salvage {
+                repair.isLogDamaged = salvage.isLogDamaged
+                repair.isLogSaved = salvage.isLogDamaged && repair.isComplete
+                repair.isFileDamaged = repair.isFileDamaged || !source.isFileWhole
+            }
             guard accepting, !repair.isWell else { return repair }
             let generation =
-                (counted.isAdopting ? nil : source.itemSet.generation) ?? counted.generation ?? 0
-            try source.write(good, generation: generation, keybag: keybag, context)
+                (counted.isAdopting ? nil : source.store.itemSet.generation) ?? counted.generation ?? 0
+            try source.store.write(good, generation: generation, keybag: keybag, context)
             repair.keptAside = try replaceItems(&state, context)
             return repair
         }
     }
 
-    /// The items to examine: the open store, or a copy with the content of its damaged log.
-    ///
-    /// - Returns: the items, and whether a damaged log was restored exactly; nil if the log is intact.
+    /// What a repair examines.
+    private struct RepairSource {
+        let store: ItemStore
+        /// The rows that were looked for on all pages; nil if SQLite reads them to their end.
+        var salvage: ItemSalvage?
+        /// Whether nothing but the log is damaged, as far as is known before the items are examined.
+        var isFileWhole = true
+
+        /// The last record of the set that is left, which the hardware's count and the keybag are compared with.
+        var digest: ItemSetDigest? { salvage?.lastDigest ?? store.itemSet.digest }
+    }
+
     private func repairSource(
-        _ state: borrowing State,
+        _ state: inout State,
         _ context: ItemContext
-    ) throws(KeychainError) -> (ItemStore, Bool?) {
+    ) throws(KeychainError) -> RepairSource {
         if let store = state.store {
-            try store.reopenIfNeeded(context)
-            return (store, nil)
+            if try store.isStructureWhole(context) { return RepairSource(store: store) }
+            store.database.shut(keepingLog: true)
+            store.needsReopening = true
+        } else if let fault = state.fault, fault.status != .decode {
+            throw fault
         }
-        guard let fault = state.fault, fault.cause == .logDamaged,
-            let salvaged = ItemLog(try ItemLog.read(in: directory) ?? []).salvaged()
-        else { throw state.fault ?? .damaged }
-        let saved = try ItemStore(saving: salvaged.octets, in: directory)
-        _ = saved.load(context)
-        return (saved, salvaged.isExact)
+        let salvage = try ItemSalvage(in: directory, limits: limits, context)
+        return RepairSource(
+            store: salvage.store,
+            salvage: salvage,
+            isFileWhole: state.store == nil && state.fault?.cause == .logDamaged
+        )
     }
 
     /// Switches to the new file; the former files are kept.
@@ -87,7 +101,7 @@ extension SealedItems {
         state.sweep = nil
         // It assigns the rows of the former file.
         sealing.withLock { $0 = nil }
-        state.store?.database.shut()
+        state.store?.database.shut(keepingLog: true)
         state.store = nil
         state.fault = .damaged
         let aside = try ItemReplacement(in: directory).run()
@@ -102,31 +116,18 @@ extension SealedItems {
 }
 
 extension ItemStore {
-    /// Opens a copy of the items file with another log.
-    fileprivate convenience init(saving log: [UInt8], in directory: StoreDirectory) throws(KeychainError) {
-        try directory.makeEmpty(.savedItems)
-        guard let size = try directory.size(of: .items),
-            let octets = try AtomicFile(.items, in: directory, longest: size).read(),
-            let file = try directory.openFile(StoreFile.savedItems.rawValue, O_WRONLY)
-        else { throw .damaged }
-        defer { Glibc.close(file) }
-        try AtomicFile.write(octets, to: file, at: 0)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let name = StoreFile.savedItems.rawValue + "-wal"
-        let copy = unsafe openat(directory.descriptor, name, flags, 0o600)
-        guard copy >= 0 else { throw FileError.keychainError(errno) }
-        defer { Glibc.close(copy) }
-        try AtomicFile.write(log, to: copy, at: 0)
-        self.init(
-            directory: directory,
-            database: try ItemDatabase(openingIn: directory, .savedItems)
-        )
-    }
-
-    /// Removes an examined copy.
-    fileprivate func discard() {
-        database.shut()
-        try? directory.removeItems(.savedItems)
+    /// Whether SQLite reads all rows and the record of the set, by itself and through each index.
+    fileprivate func isStructureWhole(_ context: ItemContext) throws(KeychainError) -> Bool {
+        do throws(KeychainError) {
+            try reopenIfNeeded(context)
+            forgetStructure()
+            try readWholeSetIfSound(context)
+            guard itemSet.digest != nil else { return false }
+            return try structureFaults().isEmpty
+        } catch {
+            guard error.status == .decode else { throw error }
+            return false
+        }
     }
 
     /// Examines each row and each tag without a row: the first of `parts` parts of the work.
@@ -173,14 +174,16 @@ extension ItemStore {
             }
             if !seen.contains(row) { repair.missing += 1 }
         }
-        forgetStructure()
         let structure = (try? structureFaults()) ?? ["unreadable"]
         if !structure.isEmpty { repair.isFileDamaged = true }
         repair.kept = good.count
         return (repair, good.sorted())
     }
 
-    private func judge(
+    /// Compares a row with its tag and its seals.
+    ///
+    /// - Returns: what is wrong with it, if anything, and its group and name if they can be read.
+    func judge(
         _ row: ItemRow,
         _ context: ItemContext
     ) throws -> (StoreRepair.Finding?, (group: String, name: String)?) {
@@ -267,6 +270,11 @@ extension ItemStore {
             throw error
         }
     }
+}
+
+extension StoreRepair {
+    /// Whether every item that the record of the set names was found as it was last stored.
+    fileprivate var isComplete: Bool { items.isEmpty && unnamed == 0 && missing == 0 && !isRecordDamaged }
 }
 
 extension ItemRow {

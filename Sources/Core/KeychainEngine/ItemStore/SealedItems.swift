@@ -116,8 +116,9 @@ public final class SealedItems: Sendable, AuditReporter {
                 // With unreadable items the keybag can still report that; a newer format must not be touched at all.
                 if error.cause == KeychainError.newerFormat.cause { throw error }
                 state.fault = error
-                if error.cause == .logDamaged {
-                    report(.tamperDetected, detail: "items: the log is damaged")
+                if error.status == .decode {
+                    let file = error.cause == .logDamaged ? "log" : "file"
+                    report(.tamperDetected, detail: "items: the \(file) is damaged")
                 }
             }
         }
