@@ -52,6 +52,30 @@ struct SeenChannelTests {
         #expect(await other.value.factors == [.passcode])
     }
 
+    @Test(
+        "a match does not count once its prompt is lost, and is never given back",
+        arguments: [true, false]
+    )
+    func lost(isBiometryAlone: Bool) async {
+        let world = World(seen: [])
+        let first = world.start(evaluation(world, .deviceOwner, at: "/dev/pts/1"))
+        world.prompter.will(.type(World.passcode))
+        #expect(await first.value.factors == [.passcode])
+        let policy: AuthenticationPolicy = isBiometryAlone ? .biometrics : .deviceOwner
+        let second = world.start(evaluation(world, policy, at: "/dev/pts/1"))
+        _ = await world.prompter.box(2)
+        world.prompter.lose(true)
+        await world.reader.touch(.match)
+        if !isBiometryAlone {
+            // The passcode is still accepted.
+            #expect(await world.prompter.box(3).input == .secret)
+            world.prompter.will(.type(World.passcode))
+            #expect(await second.value.factors == [.passcode])
+        } else {
+            #expect(await second.value.factors == nil)
+        }
+    }
+
     @Test("a biometrics policy requires the passcode first and then the fingerprint, in one evaluation")
     func fingersAlone() async {
         let world = World(seen: [])

@@ -184,6 +184,47 @@ struct FloodTests {
         #expect(report.items == 2 && report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty)
     }
 
+    @Test("with any number of free descriptors a client is served as the program that it is, or not at all")
+    func descriptorsAndNames() async throws {
+        let keychain = try PrivateKeychain()
+        try await keychain.start(through: ["/usr/bin/prlimit", "--nofile=64"])
+        try keychain.client.setUp(keychain.prompt())
+        let socket = keychain.layout.socket
+        var prompt = keychain.prompt()
+        prompt.interactionAllowed = false
+        var (sockets, stored, refused): ([CInt], [String], Int) = ([], [], 0)
+        defer { for socket in sockets { close(socket) } }
+        for number in 0..<40 {
+            sockets.append(try UnixSocket.connect(to: socket))
+            let account = "item \(number)"
+            let item = AddItem(
+                itemClass: .genericPassword,
+                attributes: [.account: .string(account)],
+                accessControl: AccessControl(accessibility: .whenUnlocked),
+                data: SecretBytes(copying: Array("a secret".utf8)),
+                prompt: prompt
+            )
+            do {
+                let client = try TestClient(try UnixSocket.connect(to: socket))
+                try await client.hello()
+                let reply = try await client.call(.addItem, item)
+                if reply.status == .success { stored.append(account) } else { refused += 1 }
+            } catch TestFailure.closed {
+                // The daemon has no descriptor for this connection.
+            } catch KeychainModel.WireError.system {
+            }
+        }
+        for socket in sockets { close(socket) }
+        sockets = []
+        #expect(stored.count > 5 && stored.count < 40, "\(stored.count) stored, \(refused) refused")
+        for account in stored {
+            let query = ItemQuery.passwords(attributes: [.account: .string(account)])
+            try await Deadline.wait(for: account) {
+                (try? keychain.client.copy(CopyItems(query: query, prompt: prompt)).count) == 1 ? true : nil
+            }
+        }
+    }
+
     @Test("of a quarter of a million descriptors passed by a client none is kept")
     func passedDescriptors() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))

@@ -1,5 +1,7 @@
 import Glibc
+import KeychainClient
 import KeychainModel
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
@@ -41,6 +43,60 @@ struct SlowClientTests {
         #expect(waiting == 0)
         #expect(open.isEmpty)
         #expect(try await daemon.client().call(.status, EmptyBody()).status == .success)
+    }
+
+    /// An ordinary user's `RLIMIT_MEMLOCK`, which root's daemon does not have.
+    private static let limited =
+        ["/usr/bin/prlimit", "--memlock=8388608:8388608"]
+        + (Programs.canChangeUser
+            ? [Programs.setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
+
+    /// What 250 clients do again and again, each on its connection: a length, and how much of it is sent.
+    @Test(
+        "look-ups are answered at once beside 250 clients that announce long frames and do not send them",
+        arguments: [(1 << 20, 9), (1 << 20, 5000), (200_000, 100_000), (200_000, 199_999)]
+    )
+    func announcedFrames(length: Int, sent: Int) async throws {
+        let keychain = try PrivateKeychain(settings: ["log-level = critical"])
+        try await keychain.start(through: Self.limited)
+        try keychain.client.setUp(keychain.prompt())
+        var prompt = keychain.prompt()
+        prompt.interactionAllowed = false
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string("somebody")],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            data: SecretBytes(copying: Array("a secret".utf8)),
+            prompt: prompt
+        )
+        _ = try keychain.client.add(item)
+        let query = ItemQuery.passwords(attributes: [.account: .string("somebody")])
+        let bytes = TestClient.header(length) + [UInt8](repeating: 0x18, count: sent)
+        var latencies: [Duration] = []
+        for _ in 1...CaseSize.of(1, full: 5) {
+            var clients: [TestClient] = []
+            for _ in 0..<250 {
+                let client = try await Deadline.wait(for: "a place") { () -> TestClient? in
+                    guard let socket = try? UnixSocket.connect(to: keychain.layout.socket) else { return nil }
+                    let client = try TestClient(socket)
+                    return (try? await client.hello()) != nil ? client : nil
+                }
+                clients.append(client)
+            }
+            for client in clients { await client.writeWhatFits(bytes) }
+            for _ in 1...200 {
+                let before = ContinuousClock.now
+                #expect(try keychain.client.copy(CopyItems(query: query, prompt: prompt)).count == 1)
+                latencies.append(before.duration(to: .now))
+            }
+        }
+        latencies.sort()
+        let slow = latencies[latencies.count * 99 / 100]
+        print(
+            "\(sent) of \(length) bytes, 250 clients: look-up p50 \(latencies[latencies.count / 2]), p99 \(slow)"
+        )
+        // A client that waited for another one's frame would wait for seconds. The other tests keep the machine busy.
+        #expect(slow < CaseSize.of(.seconds(2), full: .milliseconds(50)), "\(latencies.suffix(3))")
     }
 }
 

@@ -152,6 +152,67 @@ struct AgentPrompterTests {
         #expect(await shown.value == .noAgent)
     }
 
+    /// What an agent does when it is asked whether it still shows the prompt.
+    enum Reaction: CaseIterable, Sendable {
+        case confirms, confirmsTwice, isStopped, neverAsks, answersInstead, disconnects
+    }
+
+    @Test(
+        "a match counts only if the agent confirms in time that it shows the prompt",
+        arguments: Reaction.allCases
+    )
+    func confirmation(reaction: Reaction) async throws {
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        let touch = Prompt(.touch, requester: "app", heading: "Touch", timeout: .seconds(60))
+        var patience = AgentPrompter.Patience.ofTests
+        if reaction == .isStopped || reaction == .neverAsks { patience.confirmed = .milliseconds(50) }
+        let prompter = AgentPrompter(roster, patience: patience)
+        #expect(await !prompter.stillShows(at: origin), "nothing is shown yet")
+        let asked = Task { await ask(prompter, touch) }
+        let box = BoxNumber(try await agent.nextBox().number)
+        let reacting = Task {
+            if reaction == .neverAsks { return }
+            while true {
+                try await agent.boxIsChecked(box)
+                switch reaction {
+                case .confirms, .confirmsTwice: try await agent.boxIsShown(ShownBox(box.number, at: nil))
+                case .answersInstead:
+                    try await agent.boxIsAnswered(
+                        AgentAnswer(number: box.number, outcome: .answered(.cancelled))
+                    )
+                case .disconnects: agent.end()
+                case .isStopped, .neverAsks: return
+                }
+            }
+        }
+        if reaction == .confirms {
+            // A match may come while the next prompt is drawn.
+            async let soon = prompter.stillShows(at: origin)
+            try await agent.boxIsShown(ShownBox(box.number, at: nil))
+            #expect(await soon)
+        }
+        try await agent.boxIsShown(ShownBox(box.number, at: nil))
+        for _ in 0..<(reaction == .confirmsTwice ? 2 : 1) {
+            let isShown = await prompter.stillShows(at: origin)
+            #expect(isShown == (reaction == .confirms || reaction == .confirmsTwice))
+        }
+        switch reaction {
+        case .confirms, .confirmsTwice:
+            try await agent.boxIsAnswered(AgentAnswer(number: box.number, outcome: .answered(.cancelled)))
+            #expect(await asked.value == .cancelled)
+            // The open call ends with the prompt.
+            await #expect(throws: KeychainError.self) { try await reacting.value }
+        case .answersInstead: #expect(await asked.value == .cancelled)
+        case .disconnects: #expect(await asked.value == .failed(.dismissed))
+        case .isStopped, .neverAsks:
+            #expect(await asked.value == .failed(.prompterFailed))
+            await #expect(throws: KeychainError(.badReq)) { _ = try await agent.nextBox() }
+        }
+        agent.end()
+        _ = await reacting.result
+    }
+
     @Test("a cancelled prompt is withdrawn through the open call, and ends when the agent confirms")
     func cancelled() async throws {
         let desk = try desk()
@@ -329,7 +390,7 @@ struct AgentPrompterTests {
         let perUser = try DeskWorld().desk.visit(by: asker(.agent))
         let everybody: Set<Method> = [.hello, .cancel]
         for method in Method.allCases where !everybody.contains(method) {
-            let isAgents = (70...75).contains(method.rawValue)
+            let isAgents = (70...76).contains(method.rawValue)
             #expect(agent.admits(method) == isAgents, "\(method)")
             #expect(app.admits(method) == !isAgents, "\(method)")
             #expect(!perUser.admits(method), "\(method)")

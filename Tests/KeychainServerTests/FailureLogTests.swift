@@ -110,4 +110,44 @@ struct FailureLogTests {
         #expect(try await client.call(.deleteItems, Self.deletion()).status != .success)
         #expect(failures(server).isEmpty)
     }
+
+    /// What ends a connection.
+    enum Fault: CaseIterable, Sendable {
+        case malformed, length, nonce, noHello, requestNumber, foreignMethod
+
+        func commit(by client: TestClient) async throws {
+            if self != .nonce, self != .noHello { try await client.hello() }
+            switch self {
+            case .malformed: try await client.write(TestClient.header(1) + [0xFF])
+            case .length: try await client.write(TestClient.header(0))
+            case .nonce:
+                try await client.request(
+                    .hello,
+                    Hello(nonce: [UInt8](repeating: 0, count: Greeting.nonceOctetCount))
+                )
+            case .noHello: try await client.request(.status, EmptyBody())
+            case .requestNumber:
+                try await client.write(TestClient.frame(RequestHead(id: 1, method: .status), EmptyBody()))
+            case .foreignMethod: try await client.request(.agentNext, EmptyBody())
+            }
+            #expect(try await client.isClosed())
+        }
+    }
+
+    @Test(
+        "connections ended for the same reason write one line, with the number of later ones",
+        arguments: Fault.allCases
+    )
+    func endedConnections(fault: Fault) async throws {
+        let server = try TestServer()
+        for _ in 1...50 { try await fault.commit(by: try server.connect()) }
+        #expect(server.audit.events.map(\.kind) == [.clientRefused])
+        let again = try TestServer { $0.failurePause = .zero }
+        for _ in 1...3 { try await fault.commit(by: try again.connect()) }
+        #expect(again.audit.events.count == 3)
+        // Another reason has its own line.
+        let other: Fault = fault == .length ? .nonce : .length
+        try await other.commit(by: try server.connect())
+        #expect(server.audit.events.count == 2)
+    }
 }

@@ -89,6 +89,18 @@ actor TestClient {
         }
     }
 
+    /// Sends what the socket takes now.
+    func writeWhatFits(_ octets: [UInt8]) {
+        var rest = octets[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
+            }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
     /// Sends one byte together with `count` descriptors.
     func write(_ octet: UInt8, descriptors count: Int) async throws {
         // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow.

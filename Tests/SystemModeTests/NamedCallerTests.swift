@@ -115,6 +115,45 @@ struct NamedCallerTests {
     }
 
     @Test(
+        "another user's 400 mounts change no program's name",
+        .enabled(if: ShippedFiles.isProgram("/usr/bin/python3"))
+    )
+    func mounts() async throws {
+        let home = try await Home()
+        try await home.set("of-before", by: home.copy)
+        try await home.set("of-the-command", by: Self.command)
+        let place = home.machine.home(of: .bob) + "/mounts"
+        let mounted = try await home.machine.run(["/usr/bin/python3", "-c", Self.mounting, place], as: .root)
+        #expect(mounted.status == 0, "\(mounted.output)")
+        let size = mounted.output.split(separator: "\n").last.flatMap { Int($0) } ?? 0
+        #expect(size > 4 << 20, "\(mounted.output)")
+        try await home.set("of-after", by: home.copy)
+        let copied = try await home.list(by: [home.copy])
+        #expect(copied.contains("of-before") && copied.contains("of-after"), "\(copied)")
+        let own = try await home.list(by: [Self.command])
+        #expect(own.contains("of-the-command") && !own.contains("of-after"), "\(own)")
+        #expect(!home.daemon.log.contains("program=\"unknown\""), "\(home.daemon.log)")
+    }
+
+    /// Mounts 400 times on a long name of spaces, which have four characters each in mountinfo; prints its size.
+    private static let mounting = """
+        import ctypes, os, sys
+        libc = ctypes.CDLL(None, use_errno=True)
+        def mount(source, target, kind, flags):
+            if libc.mount(source.encode(), target.encode(), kind.encode(), flags, None) != 0:
+                raise OSError(ctypes.get_errno(), target)
+        path = sys.argv[1]
+        os.mkdir(path)
+        mount("long", path, "tmpfs", 0)
+        while len(path) < 3000:
+            path += "/" + " " * 250
+            os.mkdir(path)
+        for number in range(400):
+            mount(path, path, "", 4096)
+        print(len(open("/proc/self/mountinfo").read()))
+        """
+
+    @Test(
         "without the broker programs are refused, status and doctor report it, and later they are named again"
     )
     func away() async throws {

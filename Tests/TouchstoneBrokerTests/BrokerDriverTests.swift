@@ -124,7 +124,7 @@ struct BrokerDriverTests {
     enum Wrong: CaseIterable, Sendable {
         case missing, refusing, deaf, silent, hangsUp, garbage, empty, tooLong, noStart, notRunning, noImage,
             noDaemon,
-            deadImage, otherNamespace, deleted, relative, untold
+            deadImage, otherNamespace, deleted, relative, untold, fault
 
         /// Whether the broker answers validly, though without a name.
         var answers: Bool {
@@ -177,6 +177,7 @@ struct BrokerDriverTests {
                     ScriptedBroker.answering(reply { $0[.deleted] = .number(1) }, descriptor: image)
                 case .relative:
                     ScriptedBroker.answering(reply { $0[.path] = .text("trusted") }, descriptor: image)
+                case .fault: ScriptedBroker.answering(BrokerReply(fault: "why").packet)
                 case .untold:
                     ScriptedBroker.answering(reply { $0[.path] = .untold("no program") }, descriptor: image)
                 }
@@ -186,8 +187,8 @@ struct BrokerDriverTests {
 
     @Test("an unavailable, slow or invalid broker names no program", arguments: Wrong.allCases)
     func wrong(_ wrong: Wrong) async throws {
-        let own = try #require(ProcessDirectory(getpid()))
-        let image = try #require(ProgramImage(of: own))
+        let own = try #require(try ProcessDirectory(getpid()))
+        let image = try #require(try ProgramImage(of: own))
         let scripted = try ScriptedBroker(wrong.deed(image: image.descriptor))
         var path = scripted.path
         if wrong == .missing { path += "-not" }
@@ -204,6 +205,8 @@ struct BrokerDriverTests {
         #expect(look.program == nil)
         // An unavailable broker is distinguished from one that has no name.
         #expect((look.fault?.known == .brokerAway) == !wrong.answers)
+        // One that could not find out is distinguished from both.
+        #expect((look.fault == DriverCause(.programUnverified, detail: "why")) == (wrong == .fault))
         // A second for each request; the bound allows for a busy machine.
         #expect(ContinuousClock.now - begin < .seconds(55))
         let templates = await BrokerTemplates(broker, of: Self.owner).templates(expectingSome: true)
@@ -216,8 +219,8 @@ struct BrokerDriverTests {
 
     @Test("a valid answer of the same broker is accepted")
     func control() async throws {
-        let own = try #require(ProcessDirectory(getpid()))
-        let image = try #require(ProgramImage(of: own))
+        let own = try #require(try ProcessDirectory(getpid()))
+        let image = try #require(try ProgramImage(of: own))
         var reply = BrokerReply()
         reply[.path] = .text("/usr/bin/trusted")
         reply[.start] = .number(7)

@@ -23,25 +23,35 @@ final class RunningBroker {
     let process: ChildProcess
     var path: String { directory.appending("socket") }
 
-    /// Starts the broker for an account; the test's mount namespace counts as the machine's.
-    init(account: String? = nil, templates: String = "/nonexistent") async throws {
+    /// Starts the broker for an account; the mount namespace of `machine`, by default the test, counts as the machine's.
+    ///
+    /// `descriptors` is how many it may have.
+    init(
+        account: String? = nil,
+        templates: String = "/nonexistent",
+        machine: Int32 = getpid(),
+        descriptors: Int = 1024
+    ) async throws {
         directory = try TemporaryDirectory()
         let account = account ?? Owner.ofThisProcess().name ?? ""
         let script = """
-            import os, socket, sys
+            import os, resource, socket, sys
             s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             s.bind(sys.argv[1])
             s.listen(64)
             os.dup2(s.fileno(), 3)
             os.set_inheritable(3, True)
             os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
-            os.execv(sys.argv[2], sys.argv[2:])
+            most = int(sys.argv[2])
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+            os.execv(sys.argv[3], sys.argv[3:])
             """
         process = try await ChildProcess.start(
             Self.python,
             [
-                "-c", script, directory.appending("socket"), Self.program, "--account", account,
-                "--template-directory", templates, "--machine", "\(getpid())", "--all-users",
+                "-c", script, directory.appending("socket"), "\(descriptors)", Self.program,
+                "--account", account,
+                "--template-directory", templates, "--machine", "\(machine)", "--all-users",
             ],
             environment: ["PATH": "/usr/bin:/bin"],
             log: directory.appending("log")

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -25,15 +26,29 @@ int clinux_keep_capability_ptrace(void) {
 
 int clinux_look_at(int descriptor, clinux_file *file) {
     struct statx status;
-    if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status) != 0) return -1;
+    const unsigned wanted = STATX_BASIC_STATS | STATX_MNT_ID;
+    if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted, &status) != 0) return -1;
+    if ((status.stx_mask & STATX_MNT_ID) == 0) {
+        errno = ENOSYS;
+        return -1;
+    }
     *file = (clinux_file){
         .device = makedev(status.stx_dev_major, status.stx_dev_minor),
         .inode = status.stx_ino,
         .owner = status.stx_uid,
         .mode = status.stx_mode,
         .links = status.stx_nlink,
+        .mount = status.stx_mnt_id,
     };
     return 0;
+}
+
+int clinux_open_below(int root, const char *path) {
+    const struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_CACHED,
+    };
+    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
 }
 
 intptr_t clinux_receive_packet(int socket, void *buffer, size_t count, int *descriptor) {

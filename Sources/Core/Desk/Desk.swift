@@ -28,7 +28,7 @@ package final class Desk: Sendable {
     let limits: DeskLimits
     /// The secrets compared with items that are not opened.
     let guesses = GuessRate()
-    let failures: FailureLog
+    package let failures: FailureLog
     private let state = Guarded(State())
 
     /// Creates a desk.

@@ -1,14 +1,15 @@
-import KeychainModel
+package import KeychainModel
 import SecretMemory
 
 /// Logs requests of all visits that failed because a part failed, or that were refused.
 ///
 /// A full disk fails every call, so the same method with the same status is logged once per pause, with the number of
-/// failures not logged in between; the same holds for refusals of one program.
-final class FailureLog: Sendable {
+/// failures not logged in between; the same holds for refusals of one program, and for connections that are refused or
+/// ended for the same reason: no client can fill the log.
+package final class FailureLog: Sendable {
     private struct Kind: Hashable {
-        let method: Method
-        let status: Status
+        let what: String
+        var uid: UInt32?
         /// The program whose request was refused; nil for a failure, which is counted for all callers.
         var program: String?
     }
@@ -35,9 +36,32 @@ final class FailureLog: Sendable {
     /// Logs a failed or refused request, unless the user or the request itself was the cause.
     func record(_ error: KeychainError, of method: Method, by caller: Caller) {
         guard error.isFault || error.isRefusal else { return }
-        var kind = Kind(method: method, status: error.status)
+        var kind = Kind(what: "\(method) \(error.status.rawValue)")
         if !error.isFault { kind.program = caller.program ?? "unknown" }
-        let untold: Int? = told.withLock { told in
+        guard let untold = count(kind) else { return }
+        var detail = "\(method) \(error.status.rawValue)"
+        if let cause = error.cause { detail += " \(cause.domain) \(cause.code)" }
+        if untold > 0 { detail += ", \(untold) more since" }
+        audit.record(
+            AuditEvent(error.isFault ? .requestFailed : .clientRefused, caller: caller, detail: detail)
+        )
+    }
+
+    /// Logs that a connection was refused or ended because of what its client did.
+    ///
+    /// - Parameters:
+    ///   - reason: the event's text.
+    ///   - kind: what is logged once per pause for each user; nil for the reason itself, unless that has a name in it.
+    ///   - caller: the client; nil if unknown.
+    package func recordRefusal(_ reason: String, kind: String? = nil, by caller: Caller?) {
+        guard let untold = count(Kind(what: kind ?? reason, uid: caller?.uid)) else { return }
+        let detail = untold > 0 ? "\(reason), \(untold) more since" : reason
+        audit.record(AuditEvent(.clientRefused, caller: caller, detail: detail))
+    }
+
+    /// Counts a failure; the number of those not logged before if it is to be logged, otherwise nil.
+    private func count(_ kind: Kind) -> Int? {
+        told.withLock { told in
             if let last = told[kind], last.time.duration(to: .now) < pause {
                 told[kind]?.untold += 1
                 return nil
@@ -45,13 +69,6 @@ final class FailureLog: Sendable {
             if told.count >= Self.mostKinds { told.removeAll() }
             return told.updateValue(Told(time: .now), forKey: kind)?.untold ?? 0
         }
-        guard let untold else { return }
-        var detail = "\(method) \(error.status.rawValue)"
-        if let cause = error.cause { detail += " \(cause.domain) \(cause.code)" }
-        if untold > 0 { detail += ", \(untold) more since" }
-        audit.record(
-            AuditEvent(error.isFault ? .requestFailed : .clientRefused, caller: caller, detail: detail)
-        )
     }
 }
 

@@ -8,34 +8,22 @@ extension Visit {
         _ body: consuming AddItem,
         request: UInt64
     ) async throws(KeychainError) -> EncodedItems {
-        try await serving(.addItem) { () async throws(KeychainError) in
-            let group = try groups.target(of: body.attributes)
-            let accessControl = body.accessControl
-            let context = try contexts.enter(body.context, request: request)
+        let (attributes, number, prompt) = (body.attributes, body.context, body.prompt)
+        // Its secret must outlive every prompt.
+        let item = body.item()
+        return try await serving(.addItem) { () async throws(KeychainError) in
+            let group = try groups.target(of: attributes)
+            let context = try contexts.enter(number, request: request)
             defer { contexts.leave(context, request: request) }
-            var prompts = PromptBudget(context: context, prompt: body.prompt)
-            // Copied once: its secret must outlive every prompt.
-            let item = Self.item(body)
-            let items = try await calling(&prompts, adding: accessControl) {
+            var prompts = PromptBudget(context: context, prompt: prompt)
+            let items = try await calling(&prompts, adding: item.accessControl) {
                 (authorization) throws(KeychainError) in
-                try await observe(for: accessControl)
+                try await observe(for: item.accessControl)
                 return try services.vault.add(item, group: group, authorization: authorization)
             }
-            record("add", body.itemClass, count: 1)
+            record("add", item.itemClass, count: 1)
             return items
         }
-    }
-
-    private static func item(_ body: borrowing AddItem) -> NewItem {
-        var attributes = body.attributes
-        attributes[.accessGroup] = nil
-        return NewItem(
-            itemClass: body.itemClass,
-            attributes: attributes,
-            accessControl: body.accessControl,
-            data: copy(body.data),
-            returns: body.returns
-        )
     }
 
     /// Reads and compares the enrolled fingers if an access control binds to them.
@@ -68,14 +56,15 @@ extension Visit {
             var prompts = PromptBudget(context: context, prompt: body.prompt, mayAsk: mayAsk)
             var cursor: ItemCursor?
             var total = 0
+            // The room to send a long page, once one was found.
+            var sending: LockedMemoryBudget.Reservation?
             while true {
-                // Released before a prompt is shown, and before a small page is sent, so that a slow reader blocks few
-                // other requests.
+                // Released before a prompt is shown and before a page is sent: a slow reader blocks no other look-up.
                 var room: LockedMemoryBudget.Reservation?
                 let page = try await calling(&prompts) { (authorization) throws(KeychainError) in
                     var taken: LockedMemoryBudget.Reservation?
                     if query.returns.contains(.data) {
-                        taken = await budget.reserveWhenFree(LockedMemoryBudget.pageCost)
+                        taken = await memory.pages.reserveWhenFree(LockedMemoryBudget.pageCost)
                     }
                     let outcome = try services.vault.copy(
                         query,
@@ -86,16 +75,27 @@ extension Visit {
                     if outcome.isDone { room = taken }
                     return outcome
                 }
+                if page.octets.count > Self.smallPage, sending == nil {
+                    sending = memory.longReplies.reserve(LockedMemoryBudget.pageCost)
+                    if sending == nil {
+                        // Makes the page again once others have been read.
+                        _ = consume page
+                        room = nil
+                        sending = try await roomToSend()
+                        continue
+                    }
+                }
                 cursor = page.next
                 total += page.count
-                if page.octets.count <= Self.smallPage { room = nil }
+                withExtendedLifetime(room) {}
+                room = nil
                 let isLast = cursor == nil
                 guard deliver(page, isLast) else { return false }
+                sending = nil
                 if isLast {
                     record("copy", query.itemClass, count: total)
                     return true
                 }
-                withExtendedLifetime(room) {}
                 // Lets the door check whether its caller still wants the rest.
                 await Task.yield()
             }
@@ -228,6 +228,13 @@ extension Visit {
             record("erase", query.itemClass, count: erasure.deleted)
             return erasure
         }
+    }
+
+    private func roomToSend() async throws(KeychainError) -> LockedMemoryBudget.Reservation {
+        guard let room = await memory.longReplies.reserveWhenFree(LockedMemoryBudget.pageCost) else {
+            throw KeychainError(AuthenticationError(.appCancel))
+        }
+        return room
     }
 
     /// The largest page, in bytes, that is sent at once and not charged to the budget meanwhile.

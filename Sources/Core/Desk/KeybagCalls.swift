@@ -55,7 +55,7 @@ extension Visit {
             return StatusReply(
                 keybag: await services.keybag.state(),
                 assurance: assurance.assurance,
-                assuranceReasons: assurance.reasons,
+                assuranceReasons: assurance.reasons + (services.startFault.map { [$0] } ?? []),
                 authentication: await services.authenticator.status(),
                 promptFault: await services.promptFault(prompt?.origin),
                 daemonVersion: services.daemonVersion,

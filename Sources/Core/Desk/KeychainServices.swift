@@ -22,6 +22,8 @@ package struct KeychainServices: Sendable {
     package var promptFault: @Sendable (PromptOrigin?) async -> String?
     /// Why the broker does not answer; nil if it does, or none is needed.
     package var brokerFault: @Sendable () async -> DriverCause?
+    /// What makes the protection weaker since the start of the daemon, in words; nil for nothing.
+    package var startFault: String?
     /// The daemon's version, as text for users.
     package var daemonVersion: String
 
@@ -49,6 +51,7 @@ package struct KeychainServices: Sendable {
         owners: (any ItemOwners)? = nil,
         audit: any AuditLog,
         daemonVersion: String,
+        startFault: String? = nil,
         promptFault: @escaping @Sendable (PromptOrigin?) async -> String?,
         brokerFault: @escaping @Sendable () async -> DriverCause? = { nil }
     ) {
@@ -60,6 +63,7 @@ package struct KeychainServices: Sendable {
         self.owners = owners
         self.audit = audit
         self.daemonVersion = daemonVersion
+        self.startFault = startFault
         self.promptFault = promptFault
         self.brokerFault = brokerFault
     }

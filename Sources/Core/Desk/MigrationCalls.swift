@@ -20,7 +20,7 @@ extension Visit {
             var offset = 0
             while offset < total {
                 // A part is in locked memory while it is sent.
-                guard let room = await budget.reserveWhenFree(LockedMemoryBudget.pageCost) else {
+                guard let room = await memory.longReplies.reserveWhenFree(LockedMemoryBudget.pageCost) else {
                     throw KeychainError(asEnded(AuthenticationError(.appCancel)))
                 }
                 let octets = try export.file.read(from: offset, upTo: MigrationLimits.partOctets)

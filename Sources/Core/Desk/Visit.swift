@@ -13,7 +13,7 @@ package final class Visit: Sendable {
     let desk: Desk
     let services: KeychainServices
     let limits: DeskLimits
-    let budget: LockedMemoryBudget
+    let memory: LockedMemory
     let asker: Asker
     let contexts: ContextTable
     let failures: FailureLog
@@ -28,7 +28,7 @@ package final class Visit: Sendable {
         self.contexts = contexts
         services = desk.services
         limits = desk.limits
-        budget = desk.memory.requests
+        memory = desk.memory
         failures = desk.failures
     }
 
@@ -93,7 +93,7 @@ package final class Visit: Sendable {
     private func isAnotherNow() -> Bool {
         contexts.forgetProofs()
         let detail = "another program on the connection of \(asker.programThatCame ?? "one")"
-        services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: detail))
+        desk.failures.recordRefusal(detail, kind: "another program", by: caller)
         return false
     }
 

@@ -30,68 +30,86 @@ enum DirectoryHold {
         )
     }
 
-    /// The process that holds the lock; nil if nothing holds it, it is unknown, or it is not a process of `owner`.
+    /// The process that holds the lock; nil if nothing holds it, or it is not a process of `owner`.
     static func holder(of directory: OpenDirectory, _ owner: Account?) throws(MoveError) -> pid_t? {
         let status = try directory.status()
-        return holder(device: status.st_dev, inode: status.st_ino, owner: owner?.uid)
+        return try holder(device: status.st_dev, inode: status.st_ino, owner: owner?.uid)
     }
 
     /// The process that holds the lock on a file, according to `/proc/locks` (proc(5)).
-    static func holder(device: dev_t, inode: ino_t, owner: UInt32?) -> pid_t? {
-        guard let locks = ProcText.read("/proc/locks", upTo: 1 << 20) else { return nil }
-        for line in locks.split(separator: "\n") {
-            // "1: FLOCK  ADVISORY  WRITE 4711 fd:01:262145 0 EOF"; the line of a waiting process has an arrow.
-            let words = line.split(separator: " ")
-            guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
-                process > 0
-            else { continue }
-            let place = words[5].split(separator: ":")
-            guard place.count == 3, ino_t(place[2]) == inode else { continue }
-            let named = (dev_t(place[0], radix: 16) ?? 0, dev_t(place[1], radix: 16) ?? 0)
-            // Some file systems (btrfs) report a different device in stat(2): compare the process's descriptors instead.
-            guard named == numbers(of: device) || hasOpen(process, device, inode) else { continue }
-            guard let owner else { return process }
-            if isProcess(process, of: owner) { return process }
+    ///
+    /// - Throws: ``MoveError`` `system` if that cannot be determined.
+    static func holder(device: dev_t, inode: ino_t, owner: UInt32?) throws(MoveError) -> pid_t? {
+        try MoveError.reading { () throws(UnreadableFile) in
+            unsafe try SmallFile.firstLine(of: "/proc/locks") { (line) throws(UnreadableFile) in
+                guard let lock = unsafe FileLock(String(decoding: line, as: UTF8.self)), lock.inode == inode
+                else {
+                    return nil
+                }
+                // Some file systems (btrfs) report a different device in stat(2): compare the process's descriptors
+                // instead.
+                var isIt = lock.device == numbers(of: device)
+                if !isIt { isIt = try hasOpen(lock.process, device, inode) }
+                guard isIt, let owner else { return isIt ? lock.process : nil }
+                return try isProcess(lock.process, of: owner) ? lock.process : nil
+            }
         }
-        return nil
     }
 
-    /// The directories locked by daemons of `owner`, with the process of each; processes that cannot be inspected are
-    /// omitted.
-    static func directories(of owner: UInt32) -> [(process: pid_t, directory: String)] {
-        guard let locks = ProcText.read("/proc/locks", upTo: 1 << 20) else { return [] }
-        var found: [(process: pid_t, directory: String)] = []
-        for line in locks.split(separator: "\n") {
-            let words = line.split(separator: " ")
-            guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
-                process > 0, let inode = words[5].split(separator: ":").last.flatMap({ ino_t($0) }),
-                isProcess(process, of: owner), sharesMounts(process),
-                ProcText.read("/proc/\(process)/comm", upTo: 64)?.hasPrefix("touchstoned") ?? false
-            else { continue }
-            for path in openDirectories(of: process, inode) { found.append((process, path)) }
+    /// The directories locked by daemons of `owner`, with the process of each.
+    ///
+    /// Looks at each daemon's descriptors and not at `/proc/locks`: other users can lengthen that list and change it while
+    /// it is read, and the kernel then skips lines.
+    /// - Throws: ``MoveError`` `system` if a process of the owner cannot be inspected.
+    static func directories(of owner: UInt32) throws(MoveError) -> [(process: pid_t, directory: String)] {
+        try MoveError.reading { () throws(UnreadableFile) in
+            var found: [(process: pid_t, directory: String)] = []
+            for name in try names(in: "/proc") {
+                guard let process = pid_t(name),
+                    try unlessEnded(
+                        false,
+                        { () throws(UnreadableFile) in
+                            try isDaemon(process, of: owner)
+                        }
+                    )
+                else { continue }
+                for number in try descriptors(of: process) {
+                    let path = try unlessEnded(nil) { () throws(UnreadableFile) in
+                        try lockedDirectory(number, of: process)
+                    }
+                    if let path { found.append((process, path)) }
+                }
+            }
+            return found
         }
-        return found
+    }
+
+    private static func isDaemon(_ process: pid_t, of owner: UInt32) throws(UnreadableFile) -> Bool {
+        guard try SmallFile.bytes("/proc/\(process)/comm", atMost: 4096).starts(with: "touchstoned".utf8),
+            try isProcess(process, of: owner)
+        else { return false }
+        return try sharesMounts(process)
     }
 
     /// Whether a process is in this process's mount namespace: a container may use the same user numbers.
-    private static func sharesMounts(_ process: pid_t) -> Bool {
-        var (own, other) = (stat(), stat())
-        guard unsafe stat("/proc/self/ns/mnt", &own) == 0,
-            unsafe stat("/proc/\(process)/ns/mnt", &other) == 0
-        else { return false }
+    private static func sharesMounts(_ process: pid_t) throws(UnreadableFile) -> Bool {
+        let (own, other) = (try status("/proc/self/ns/mnt"), try status("/proc/\(process)/ns/mnt"))
         return own.st_ino == other.st_ino && own.st_dev == other.st_dev
     }
 
-    private static func openDirectories(of process: pid_t, _ inode: ino_t) -> [String] {
-        descriptors(of: process).compactMap { entry in
-            var status = stat()
-            guard unsafe stat(entry, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
-                status.st_ino == inode,
-                let path = unsafe realpath(entry, nil)
-            else { return nil }
-            defer { unsafe free(path) }
-            return unsafe String(cString: path)
+    /// The path of a descriptor if it is a directory that the process holds locked; nil otherwise.
+    private static func lockedDirectory(_ number: String, of process: pid_t) throws(UnreadableFile) -> String?
+    {
+        let entry = "/proc/\(process)/fd/\(number)"
+        guard try status(entry).st_mode & S_IFMT == S_IFDIR else { return nil }
+        let isLocked = unsafe try SmallFile.firstLine(of: "/proc/\(process)/fdinfo/\(number)") { line in
+            let words = unsafe String(decoding: line, as: UTF8.self)
+            return words.hasPrefix("lock:") && FileLock(String(words.dropFirst(5))) != nil ? true : nil
         }
+        guard isLocked == true else { return nil }
+        guard let path = unsafe realpath(entry, nil) else { throw .system(entry) }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
     }
 
     /// The major and minor device numbers, decoded as makedev(3) encodes them.
@@ -99,35 +117,80 @@ enum DirectoryHold {
         ((device >> 8) & 0xFFF | (device >> 32) & ~0xFFF, device & 0xFF | (device >> 12) & ~0xFF)
     }
 
-    private static func hasOpen(_ process: pid_t, _ device: dev_t, _ inode: ino_t) -> Bool {
-        descriptors(of: process).contains { entry in
-            var status = stat()
-            return unsafe stat(entry, &status) == 0 && status.st_dev == device && status.st_ino == inode
+    private static func hasOpen(
+        _ process: pid_t,
+        _ device: dev_t,
+        _ inode: ino_t
+    ) throws(UnreadableFile) -> Bool {
+        do throws(UnreadableFile) {
+            for number in try descriptors(of: process) {
+                let isIt = try unlessEnded(false) { () throws(UnreadableFile) in
+                    let status = try status("/proc/\(process)/fd/\(number)")
+                    return status.st_dev == device && status.st_ino == inode
+                }
+                if isIt { return true }
+            }
+            return false
+        } catch {
+            // Another user's process with a lock on a file of the same number, for a caller that is not root.
+            if error.number == EACCES || error.number == EPERM { return false }
+            throw error
         }
     }
 
-    /// The links in `/proc/PID/fd` (proc(5)), one for each open descriptor of a process.
-    private static func descriptors(of process: pid_t) -> [String] {
-        let directory = "/proc/\(process)/fd"
-        guard let stream = unsafe opendir(directory) else { return [] }
+    /// The names in `/proc/PID/fd` (proc(5)), one for each open descriptor of a process; none if it has ended.
+    private static func descriptors(of process: pid_t) throws(UnreadableFile) -> [String] {
+        try unlessEnded([]) { () throws(UnreadableFile) in
+            try names(in: "/proc/\(process)/fd").filter { CInt($0) != nil }
+        }
+    }
+
+    private static func names(in directory: String) throws(UnreadableFile) -> [String] {
+        guard let stream = unsafe opendir(directory) else { throw .system(directory) }
         defer { unsafe closedir(stream) }
         var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
-                unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(stream) else {
+                guard errno == 0 else { throw .system(directory) }
+                return names
             }
-            if CInt(name) != nil { names.append("\(directory)/\(name)") }
+            names.append(
+                unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                    unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+                }
+            )
         }
-        return names
     }
 
     /// Whether all four user ids of a process are `owner`: a program with more privileges gets no signal.
-    private static func isProcess(_ process: pid_t, of owner: UInt32) -> Bool {
-        guard let text = ProcText.read("/proc/\(process)/status", upTo: 1 << 14),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Uid:") })
-        else { return false }
-        let numbers = line.dropFirst(4).split(whereSeparator: { $0 == "\t" || $0 == " " })
-        return numbers.count == 4 && numbers.allSatisfy { UInt32($0) == owner }
+    private static func isProcess(_ process: pid_t, of owner: UInt32) throws(UnreadableFile) -> Bool {
+        let path = "/proc/\(process)/status"
+        let line = try unlessEnded("0 0 0 0") { () throws(UnreadableFile) in
+            try SmallFile.value("Uid", of: path) ?? ""
+        }
+        let numbers = line.split(whereSeparator: { $0 == "\t" || $0 == " " })
+        guard numbers.count == 4 else { throw UnreadableFile(path, .malformed) }
+        return numbers.allSatisfy { UInt32($0) == owner }
+    }
+
+    private static func status(_ path: String) throws(UnreadableFile) -> stat {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw .system(path) }
+        return status
+    }
+
+    /// The result of `body`; `result` if the process or descriptor whose files it reads has gone.
+    private static func unlessEnded<R>(
+        _ result: R,
+        _ body: () throws(UnreadableFile) -> R
+    ) throws(UnreadableFile) -> R {
+        do throws(UnreadableFile) {
+            return try body()
+        } catch {
+            if error.isMissing { return result }
+            throw error
+        }
     }
 
     private static func end(_ process: pid_t, of directory: OpenDirectory, _ owner: Account) throws(MoveError)
@@ -144,10 +207,24 @@ enum DirectoryHold {
     }
 }
 
-/// Reads small text files of procfs.
-enum ProcText {
-    /// The whole content of a file; nil if it cannot be read or is not UTF-8.
-    static func read(_ path: String, upTo limit: Int) -> String? {
-        SmallFile.bytes(path, upTo: limit).flatMap { String(validating: $0, as: UTF8.self) }
+/// An exclusive flock(2) in `/proc/locks` or `/proc/PID/fdinfo` (proc(5)).
+private struct FileLock {
+    let process: pid_t
+    let device: (dev_t, dev_t)
+    let inode: ino_t
+
+    /// "1: FLOCK  ADVISORY  WRITE 4711 fd:01:262145 0 EOF"; nil for another kind, and for the line of a waiting process,
+    /// which has an arrow.
+    init?(_ line: String) {
+        let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
+        guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
+            process > 0
+        else { return nil }
+        let place = words[5].split(separator: ":")
+        guard place.count == 3, let major = dev_t(place[0], radix: 16),
+            let minor = dev_t(place[1], radix: 16),
+            let inode = ino_t(place[2])
+        else { return nil }
+        (self.process, device, self.inode) = (process, (major, minor), inode)
     }
 }

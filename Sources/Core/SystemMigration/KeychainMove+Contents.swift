@@ -51,7 +51,7 @@ extension KeychainMove {
     package static func origin(of user: UInt32, systemDirectory: String) -> String? {
         for ending in ["moving", "from"] {
             let path = "\(systemDirectory)/\(user).\(ending)"
-            guard let octets = SmallFile.bytes(path, upTo: 4096),
+            guard let octets = try? SmallFile.bytes(path, atMost: 1 << 16),
                 let line = octets.split(separator: UInt8(ascii: "\n")).first,
                 let text = String(validating: line, as: UTF8.self), text.hasPrefix("/")
             else { continue }

@@ -44,12 +44,14 @@ extension KeychainMove {
     }
 
     /// A daemon of the user whose keychain is in a directory other than the user's directory, because its `XDG_DATA_HOME`
-    /// differs from the one root knows; nil if none runs or none can be identified.
-    package func otherDaemon() -> (process: Int32, directory: String)? {
+    /// differs from the one root knows; nil if none runs.
+    ///
+    /// - Throws: ``MoveError`` `system` if a daemon of the user cannot be inspected.
+    package func otherDaemon() throws(MoveError) -> (process: Int32, directory: String)? {
         var own = stat()
         let isThere = unsafe stat(places.userDirectory, &own) == 0
         // A directory with another name comes from `TOUCHSTONE_HOME`, which system mode does not touch.
-        return DirectoryHold.directories(of: places.user.uid).first { found in
+        return try DirectoryHold.directories(of: places.user.uid).first { found in
             var other = stat()
             guard found.directory.hasSuffix("/touchstone"), unsafe stat(found.directory, &other) == 0 else {
                 return false

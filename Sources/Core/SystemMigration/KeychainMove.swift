@@ -35,13 +35,13 @@ package struct KeychainMove {
     /// Whether the user's own directory has a keychain.
     package func hasKeychain() throws(MoveError) -> Bool { try facts().hasKeychain }
 
-    /// The process that uses the keychain in its present place; nil if there is none or it cannot be identified.
+    /// The process that uses the keychain in its present place; nil if there is none.
     package func keepingProcess() throws(MoveError) -> Int32? {
         let path = try standing().isSystem ? places.keptDirectory : places.userDirectory
         var status = stat()
         // The caller may not have access to the directory.
         guard unsafe lstat(path, &status) == 0 else { return nil }
-        return DirectoryHold.holder(device: status.st_dev, inode: status.st_ino, owner: nil)
+        return try DirectoryHold.holder(device: status.st_dev, inode: status.st_ino, owner: nil)
     }
 
     private func facts() throws(MoveError) -> MoveFacts {

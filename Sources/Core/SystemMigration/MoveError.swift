@@ -39,6 +39,15 @@ package struct MoveError: Error, Equatable {
         self.hint = hint
     }
 
+    /// Passes on why a file could not be read.
+    static func reading<R>(_ body: () throws(UnreadableFile) -> R) throws(MoveError) -> R {
+        do throws(UnreadableFile) {
+            return try body()
+        } catch {
+            throw MoveError(.system, error.description)
+        }
+    }
+
     /// A failed system call on `path`.
     static func system(_ path: String, _ number: CInt = errno) -> MoveError {
         guard number != ENOSPC, number != EDQUOT else {

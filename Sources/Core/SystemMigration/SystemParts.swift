@@ -205,7 +205,21 @@ package struct SystemParts {
     /// Checks Yama's ptrace(2) scope: the program that draws a prompt is an ordinary process of the user.
     private func tracingFinding() -> Finding {
         let part = "tracing"
-        let text = ProcText.read(root + "/proc/sys/kernel/yama/ptrace_scope", upTo: 64) ?? ""
+        let text: String
+        do throws(UnreadableFile) {
+            text = try SmallFile.text(root + "/proc/sys/kernel/yama/ptrace_scope", atMost: 64)
+        } catch {
+            // Without Yama there is no such setting.
+            guard error.isMissing else {
+                return Finding(
+                    part: part,
+                    verdict: .lacking,
+                    text: error.description,
+                    remedy: "look at it as root"
+                )
+            }
+            text = ""
+        }
         guard let scope = Int(text.filter(\.isNumber)), scope >= 1 else {
             return Finding(
                 part: part,

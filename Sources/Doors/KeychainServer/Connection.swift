@@ -58,7 +58,7 @@ final class Connection: Sendable {
     ///
     /// A request with a secret keeps the locked memory reserved for its frame until it is done. Other requests
     /// release it at once, so that one waiting for memory does not keep it from another.
-    func start(_ request: consuming Request, _ head: RequestHead, room: LockedMemoryBudget.Reservation) {
+    func start(_ request: consuming Request, _ head: RequestHead, room: RequestRoom) {
         let room = request.holdsSecret ? room : nil
         let box = RequestBox(request)
         state.withLock { $0.starting = head.id }

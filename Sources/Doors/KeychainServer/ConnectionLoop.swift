@@ -4,6 +4,12 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
+/// The locked memory of a request, released with the last reference.
+enum RequestRoom: Sendable {
+    case short(LockedMemoryBudget.Reservation)
+    case long(LockedMemoryBudget.ArrivingFrame)
+}
+
 /// The loop of a connection's thread: reads frames, checks them, and runs requests in between.
 struct ConnectionLoop: ~Copyable {
     private enum Hold {
@@ -16,14 +22,18 @@ struct ConnectionLoop: ~Copyable {
 
     private let connection: Connection
     private let nonce = RandomBytes.array(count: Greeting.nonceOctetCount)
-    private var receiver = FrameReceiver()
-    /// The reservation for the arriving frame, made before more than its first bytes are received.
-    private var room: LockedMemoryBudget.Reservation?
+    private var receiver = FrameReceiver(firstRoom: LockedMemoryBudget.smallest)
+    /// The reservation for the arriving frame, which grows with what has arrived of it.
+    private var room: RequestRoom?
+    /// For one short request, whatever others hold: the door has a buffer of this size for each connection.
+    private let ownMemory = LockedMemoryBudget(octets: LockedMemoryBudget.smallest)
     private var lastID: UInt64 = 0
     /// Runs until the first request; nil afterwards.
     private var helloDeadline: MonotonicTime?
     /// Runs while part of a frame has been received.
     private var frameDeadline: MonotonicTime?
+    /// When the peer counts as stalled, while part of a long frame has been received.
+    private var stallDeadline: MonotonicTime?
     /// Why a received or announced frame has to wait.
     private var hold = Hold.none
     private var isReading = true
@@ -59,14 +69,17 @@ struct ConnectionLoop: ~Copyable {
         while isReading {
             do throws(WireError) {
                 guard let length = try receiver.announcedLength() else { return awaitRest() }
-                if !mayStartRequest { hold = .requests } else if !takeRoom(length) { hold = .room }
+                guard helloDeadline == nil || length <= LockedMemoryBudget.smallest else {
+                    throw .frameLength(UInt32(length))
+                }
+                if !mayStartRequest { hold = .requests } else if try !takeRoom(length) { hold = .room }
                 guard case .none = hold else {
-                    // The delay is not the peer's fault: its deadline starts again.
-                    frameDeadline = nil
+                    // The delay is not the peer's fault: its deadlines start again.
+                    (frameDeadline, stallDeadline) = (nil, nil)
                     return
                 }
                 guard let message = try receiver.next(), let room = room.take() else { return awaitRest() }
-                frameDeadline = nil
+                (frameDeadline, stallDeadline) = (nil, nil)
                 handle(FrameContent(message), room: room)
             } catch {
                 refuse("frame length")
@@ -74,24 +87,45 @@ struct ConnectionLoop: ~Copyable {
         }
     }
 
-    /// Starts the deadline for the rest of a partly received frame.
+    /// Starts the deadlines for the rest of a partly received frame.
     private mutating func awaitRest() {
-        guard frameDeadline == nil, receiver.holdsPart else { return }
-        frameDeadline = .after(connection.limits.frameDeadline)
+        guard receiver.holdsPart else { return }
+        if frameDeadline == nil { frameDeadline = .after(connection.limits.frameDeadline) }
+        if case .long? = room, stallDeadline == nil { stallDeadline = .after(connection.limits.stallPause) }
     }
 
     private var mayStartRequest: Bool { connection.requestCount < connection.limits.requestsPerConnection }
 
-    private mutating func takeRoom(_ length: Int) -> Bool {
-        guard room == nil else { return true }
-        room = connection.desk.memory.requests.reserve(LockedMemoryBudget.cost(ofRequest: length)) {
-            [connection] in
-            connection.executor.wake()
+    /// Reserves the memory for what has arrived of a frame and for the next read, and for the request once it is complete.
+    private mutating func takeRoom(_ length: Int) throws(WireError) -> Bool {
+        let (requests, claim) = (connection.desk.memory.requests, LockedMemoryBudget.cost(ofRequest: length))
+        let onRelease: @Sendable () -> Void = { [connection] in connection.executor.wake() }
+        if length <= LockedMemoryBudget.smallest {
+            if room == nil {
+                room = (ownMemory.reserve(claim) ?? requests.reserve(claim, onRelease: onRelease)).map {
+                    .short($0)
+                }
+            }
+            return room != nil
         }
-        return room != nil
+        var octets = claim
+        if try !receiver.holdsFrame() {
+            let capacity = try receiver.nextCapacity()
+            // The connection's own buffer is large enough.
+            guard capacity > LockedMemoryBudget.smallest else { return true }
+            octets = min(claim, LockedMemoryBudget.cost(ofBuffer: capacity))
+        }
+        let frame: LockedMemoryBudget.ArrivingFrame
+        if case .long(let present)? = room {
+            frame = present
+        } else {
+            frame = LockedMemoryBudget.ArrivingFrame(in: requests, claim: claim)
+            room = .long(frame)
+        }
+        return frame.grow(to: octets, onRelease: onRelease)
     }
 
-    private mutating func handle(_ content: consuming FrameContent, room: LockedMemoryBudget.Reservation) {
+    private mutating func handle(_ content: consuming FrameContent, room: RequestRoom) {
         switch consume content {
         case .malformed(let id):
             if let id { send(KeychainError(.param), to: id) }
@@ -116,7 +150,7 @@ struct ConnectionLoop: ~Copyable {
     private mutating func handle(
         _ request: consuming Request,
         _ head: RequestHead,
-        room: LockedMemoryBudget.Reservation
+        room: RequestRoom
     ) {
         let id = head.id
         switch consume request {
@@ -144,8 +178,7 @@ struct ConnectionLoop: ~Copyable {
     // MARK: Refusals
 
     private mutating func refuse(_ reason: String) {
-        let event = AuditEvent(.clientRefused, caller: connection.caller, detail: reason)
-        connection.desk.services.audit.record(event)
+        connection.desk.failures.recordRefusal(reason, by: connection.caller)
         connection.giveUp()
         stopReading()
     }
@@ -212,8 +245,17 @@ struct ConnectionLoop: ~Copyable {
             connection.giveUp()
             stopReading()
         } else if let deadline, deadline <= .now() {
-            refuse(helloDeadline == nil ? "frame deadline" : "hello deadline")
+            deadlinePassed()
         }
+    }
+
+    private mutating func deadlinePassed() {
+        let now = MonotonicTime.now()
+        if let helloDeadline, helloDeadline <= now { return refuse("hello deadline") }
+        if let frameDeadline, frameDeadline <= now { return refuse("frame deadline") }
+        // The memory of a frame that does not go on is given to those that wait for some.
+        guard !connection.desk.memory.requests.isWanted else { return refuse("frame stalled") }
+        stallDeadline = .after(connection.limits.stallPause)
     }
 
     private mutating func receive(waits: Bool) {
@@ -229,7 +271,9 @@ struct ConnectionLoop: ~Copyable {
                 )
             }
             switch progress {
-            case .received: connection.received(from: sender)
+            case .received:
+                stallDeadline = nil
+                connection.received(from: sender)
             case .wouldBlock: break
             case .closed:
                 connection.giveUp()
@@ -244,8 +288,7 @@ struct ConnectionLoop: ~Copyable {
     }
 
     private var deadline: MonotonicTime? {
-        guard let helloDeadline, let frameDeadline else { return helloDeadline ?? frameDeadline }
-        return min(helloDeadline, frameDeadline)
+        [helloDeadline, frameDeadline, stallDeadline].compactMap { $0 }.min()
     }
 
     private var pollTimeout: CInt { isReading ? deadline?.pollTimeout ?? -1 : -1 }

@@ -20,8 +20,6 @@ package final class KeychainServer: Sendable {
         var isStopping = false
         var isAccepting = false
         var idleSince = MonotonicTime.now()
-        /// When the log last recorded too many connections.
-        var lastRefusal: MonotonicTime?
         /// Whether the socket's path names another file, and when the log last recorded it.
         var isNameLost = false
         var lastLoss: MonotonicTime?
@@ -290,11 +288,8 @@ package final class KeychainServer: Sendable {
         _ status: Status,
         cause: DriverCause? = nil
     ) {
-        // Clients retry: one log entry per pause is enough.
-        if cause != .tooManyConnections || isRefusalDue() {
-            let asker = identity.asker(of: peer, in: role(of: peer), namedBy: namer.waits ? nil : namer)
-            record(asker.caller, reason)
-        }
+        let asker = identity.asker(of: peer, in: role(of: peer), namedBy: namer.waits ? nil : namer)
+        record(asker.caller, reason)
         let error = KeychainError(status, cause: cause, remedy: .retry)
         try? Frame.send(RequestHandler.failed(error, id: 0), to: socket, waits: false) {
             () throws(WireError) in
@@ -303,17 +298,8 @@ package final class KeychainServer: Sendable {
         close(socket)
     }
 
-    /// Whether the log recorded no refusal for too many connections within ``RequestLimits/refusalPause``.
-    private func isRefusalDue() -> Bool {
-        state.withLock { state in
-            if let last = state.lastRefusal, last.age < limits.refusalPause { return false }
-            state.lastRefusal = .now()
-            return true
-        }
-    }
-
     private func record(_ caller: Caller?, _ reason: String) {
-        desk.services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
+        desk.failures.recordRefusal(reason, by: caller)
     }
 
     private func tellWhenQuiet() {

@@ -7,16 +7,20 @@ struct ProcessNamer: ProgramNamer {
     var waits: Bool { false }
 
     func look(at client: ClientProcess) -> ProgramLook {
-        guard let process = ProcessDirectory(client.pid), let start = process.startTime() else {
-            return .nothing
-        }
-        let found = process.program()
-        guard clinux_pidfd_signal(client.handle, 0) == 0 else { return .nothing }
-        return ProgramLook(
-            processStart: start,
-            program: found.map { found in
-                RunningProgram(path: found.path, isStill: { process.programFile == found.file })
+        do throws(UnreadableFile) {
+            guard let process = try ProcessDirectory(client.pid), let stat = try process.standing() else {
+                return .nothing
             }
-        )
+            let found = try process.program()
+            guard clinux_pidfd_signal(client.handle, 0) == 0 else { return .nothing }
+            return ProgramLook(
+                processStart: stat.start,
+                program: found.map { found in
+                    RunningProgram(path: found.path, isStill: { process.programFile == found.file })
+                }
+            )
+        } catch {
+            return ProgramLook(fault: DriverCause(.programUnverified, detail: error.description))
+        }
     }
 }

@@ -46,6 +46,7 @@ enum Request: ~Copyable, Sendable {
     case agentAnswer(AgentAnswer)
     case agentGone(BoxNumber)
     case agentJudge(AgentDraft)
+    case agentCheck(BoxNumber)
 
     /// Whether the request contains a secret, which it holds until it is done.
     var holdsSecret: Bool {
@@ -130,6 +131,7 @@ enum Request: ~Copyable, Sendable {
         case .agentAnswer: self = .agentAnswer(try AgentAnswer(from: &reader))
         case .agentGone: self = .agentGone(try BoxNumber(from: &reader))
         case .agentJudge: self = .agentJudge(try AgentDraft(from: &reader))
+        case .agentCheck: self = .agentCheck(try BoxNumber(from: &reader))
         }
     }
 }

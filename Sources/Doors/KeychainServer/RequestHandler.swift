@@ -78,6 +78,9 @@ struct RequestHandler: Sendable {
         case .agentGone(let body):
             try await visit.boxIsUnwanted(body)
             try reply(head.message(EmptyBody()))
+        case .agentCheck(let body):
+            try await visit.boxIsChecked(body)
+            try reply(head.message(EmptyBody()))
         case .agentJudge(let body): try reply(head.message(try await visit.judge(body)))
         case let other: try await dispatchKeybag(other, head, reply)
         }

@@ -10,9 +10,11 @@ package struct RequestLimits: Sendable {
     package var helloDeadline = Duration.seconds(5)
     /// How long a frame may take to arrive, from its first byte on.
     package var frameDeadline = Duration.seconds(5)
+    /// How long the peer of a long frame may send nothing while others wait for the memory of requests.
+    package var stallPause = Duration.milliseconds(250)
     /// How long a peer may take to accept a reply.
     package var replyDeadline = Duration.seconds(5)
-    /// The interval in which the log records at most once that a user has too many connections.
+    /// The interval in which the log records at most once that the socket's path no longer leads to it.
     package var refusalPause = Duration.seconds(60)
     /// Requests of one connection that run at a time; further ones stay unread.
     package var requestsPerConnection = 32

@@ -18,7 +18,8 @@ public struct BrokerNamer: ProgramNamer {
     /// True: identifying a process takes up to a second.
     public var waits: Bool { true }
 
-    /// Asks the broker which program a process runs; if the broker does not reply, the result holds the fault.
+    /// Asks the broker which program a process runs; if the broker does not reply or could not determine it, the result
+    /// holds the fault.
     public func look(at process: ClientProcess) -> ProgramLook {
         let answer: Broker.Answer
         do throws(Broker.Silence) {
@@ -26,8 +27,11 @@ public struct BrokerNamer: ProgramNamer {
         } catch {
             return ProgramLook(fault: DriverCause(.brokerAway, detail: error.reason))
         }
-        guard let start = answer.reply.number(.start), start > 0, Self.isRunning(process)
-        else { return .nothing }
+        guard Self.isRunning(process) else { return .nothing }
+        if let reason = answer.reply.text(.fault) {
+            return ProgramLook(fault: DriverCause(.programUnverified, detail: reason))
+        }
+        guard let start = answer.reply.number(.start), start > 0 else { return .nothing }
         return ProgramLook(processStart: start, program: Self.program(answer))
     }
 

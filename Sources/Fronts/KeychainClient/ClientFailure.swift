@@ -20,9 +20,11 @@ extension KeychainError {
         KeychainError(.notAvailable, cause: cause, remedy: .check)
     }
 
-    /// Whether the daemon refused the request because the broker was away when the connection was made, so that it could
-    /// not identify this program; nothing was done.
-    var isOfUntoldProgram: Bool { status == .notAvailable && cause?.known == .brokerAway }
+    /// Whether the daemon refused the request because it could not identify this program when the connection was made;
+    /// nothing was done.
+    var isOfUntoldProgram: Bool {
+        status == .notAvailable && (cause?.known == .brokerAway || cause?.known == .programUnverified)
+    }
 
     /// The app cancelled its own request.
     static var cancelledByApp: KeychainError { KeychainError(AuthenticationError(.appCancel)) }

@@ -40,6 +40,8 @@ package struct BrokerReply: Sendable, Equatable {
         case count
         /// Why the whole request was refused: text.
         case refused
+        /// Why the process could not be identified, though it runs: text. It may be any program, not an unknown one.
+        case fault
     }
 
     /// The value of a field.
@@ -62,6 +64,9 @@ package struct BrokerReply: Sendable, Equatable {
 
     /// Creates a refusal with its reason.
     package init(refused reason: String) { values[.refused] = .text(reason) }
+
+    /// Reports that the process could not be identified, and why.
+    package init(fault reason: String) { values[.fault] = .text(reason) }
 
     /// The value of a field; nil if it is absent.
     package subscript(_ field: Field) -> Value? {

@@ -57,12 +57,11 @@ public struct SystemBootClock: BootClock {
     }
 
     private static func readBootID() -> String {
-        let descriptor = unsafe open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "unknown" }
-        defer { close(descriptor) }
-        var octets = [UInt8](repeating: 0, count: 64)
-        let count = unsafe read(descriptor, &octets, octets.count)
-        guard count > 0 else { return "unknown" }
-        return String(decoding: octets[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
+        guard let bytes = try? SmallFile.bytes("/proc/sys/kernel/random/boot_id", atMost: 64), !bytes.isEmpty
+        else {
+            // Unlike any other: no time counts as passed since one that another process, or another boot, recorded.
+            return "unknown \(UInt64.random(in: 0...UInt64.max))"
+        }
+        return String(decoding: bytes.prefix { $0 > 0x20 }, as: UTF8.self)
     }
 }

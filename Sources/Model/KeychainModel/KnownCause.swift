@@ -53,6 +53,9 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     /// The broker does not reply to the daemon of another account: programs cannot be identified, and enrolled sets
     /// cannot be compared; the detail is the reason.
     case brokerAway = "broker: away"
+    /// The program that sends the request could not be identified, though it runs; the detail is the reason. It may be
+    /// any program, so it gets neither a program's items nor those of unknown programs.
+    case programUnverified = "caller: programUnverified"
 
     // MARK: The keybag
 

@@ -30,7 +30,7 @@ package struct UserDatabase: Sendable {
     }
 
     private static func lines(of path: String, fields: Int) -> [[String]] {
-        guard let octets = SmallFile.bytes(path, upTo: 16 << 20) else { return [] }
+        guard let octets = try? SmallFile.bytes(path, atMost: .max) else { return [] }
         // Comments in the file may be invalid UTF-8.
         let text = String(decoding: octets, as: UTF8.self)
         return text.split(separator: "\n").compactMap { line in

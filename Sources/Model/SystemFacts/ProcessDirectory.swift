@@ -27,13 +27,22 @@ public final class ProcessDirectory: Sendable {
 
     private static let ownMounts = FileIdentity("/proc/self/ns/mnt")
     private static let ownUsers = FileIdentity("/proc/self/ns/user")
+    /// Failures that show that there is no such file, or that the kernel does not reveal it to this process.
+    private static let hidden: Set<CInt> = [ENOENT, ESRCH, EACCES, EPERM, ENOTDIR, ELOOP]
 
     let directory: CInt
 
     /// Opens the directory of a pid; nil if there is no such process.
-    public init?(_ pid: Int32) {
-        directory = unsafe open("/proc/\(pid)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { return nil }
+    ///
+    /// - Throws: ``UnreadableFile`` if that cannot be determined.
+    package init?(_ pid: Int32) throws(UnreadableFile) {
+        let path = "/proc/\(pid)"
+        directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else {
+            let failure = UnreadableFile.system(path)
+            if failure.isMissing { return nil }
+            throw failure
+        }
     }
 
     deinit { close(directory) }
@@ -42,74 +51,118 @@ public final class ProcessDirectory: Sendable {
     public var programFile: FileIdentity? {
         if let file = FileIdentity("exe", in: directory) { return file }
         // The first thread may have ended before the others (pthread_exit(3) in main).
-        return thread().flatMap { FileIdentity("task/\($0)/exe", in: directory) }
+        return (try? thread()).flatMap { FileIdentity("task/\($0)/exe", in: directory) }
     }
 
-    /// The path of the program that it runs now, in this process's own namespaces; nil if it cannot be determined
-    /// reliably.
+    /// The path of the program that it runs now, in this process's own namespaces; nil if it has none there, or if the
+    /// kernel does not reveal it to this process.
     ///
     /// A path in another mount or user namespace is chosen by that namespace's owner. Here the path has to lead to
     /// the very file that runs: not to one mounted over it elsewhere, one on a removed mount, or a deleted one, whose
     /// former location cannot be verified.
-    public func program() -> (path: String, file: FileIdentity)? {
-        let place = place
-        guard let file = FileIdentity(place + "exe", in: directory),
-            let path = ProgramPath.ofLink(place + "exe", in: directory),
-            let mounts = FileIdentity(place + "ns/mnt", in: directory), mounts == Self.ownMounts,
-            let users = FileIdentity(place + "ns/user", in: directory), users == Self.ownUsers,
-            FileIdentity(path, follows: false) == file
-        else { return nil }
-        return (path, file)
+    /// - Throws: ``UnreadableFile`` if it could not be determined, for example without a free descriptor.
+    package func program() throws(UnreadableFile) -> (path: String, file: FileIdentity)? {
+        do throws(UnreadableFile) {
+            let place = try place()
+            guard let path = try ProgramPath.ofLink(place + "exe", in: directory) else { return nil }
+            let file = try identity(place + "exe")
+            guard try identity(place + "ns/mnt") == Self.ownMounts,
+                try identity(place + "ns/user") == Self.ownUsers,
+                try identity(path, follows: false) == file
+            else { return nil }
+            return (path, file)
+        } catch {
+            if let number = error.number, Self.hidden.contains(number) { return nil }
+            throw error
+        }
     }
 
     /// The prefix of the `/proc` files of a running thread; empty for the first one.
-    var place: String {
-        FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
+    func place() throws(UnreadableFile) -> String {
+        do throws(UnreadableFile) {
+            _ = try identity("exe")
+            return ""
+        } catch {
+            guard error.isMissing else { throw error }
+            // The first thread may have ended before the others (pthread_exit(3) in main).
+            return try thread().map { "task/\($0)/" } ?? ""
+        }
     }
 
-    /// Whether it shares the mount and user namespaces of another process; nil if that cannot be determined.
-    package func sharesNamespaces(with other: ProcessDirectory) -> Bool? {
-        let (place, otherPlace) = (place, other.place)
+    private func identity(_ path: String, follows: Bool = true) throws(UnreadableFile) -> FileIdentity {
+        guard let identity = FileIdentity(path, in: directory, follows: follows) else { throw .system(path) }
+        return identity
+    }
+
+    /// Whether it shares the mount and user namespaces of another process.
+    ///
+    /// - Throws: ``UnreadableFile`` if that cannot be determined.
+    package func sharesNamespaces(with other: ProcessDirectory) throws(UnreadableFile) -> Bool {
+        let (place, otherPlace) = (try place(), try other.place())
         for name in ["ns/mnt", "ns/user"] {
-            guard let own = FileIdentity(place + name, in: directory),
-                let others = FileIdentity(otherPlace + name, in: other.directory)
-            else { return nil }
-            guard own == others else { return false }
+            guard try identity(place + name) == other.identity(otherPlace + name) else { return false }
         }
         return true
     }
 
-    /// The content of `/proc/PID/stat`.
-    package var standing: ProcessStat? { ProcessStat(inDirectory: directory) }
-
-    /// The process that traces its first thread; 0 for none, nil if unknown.
-    package var tracer: UInt64? {
-        ProcFile.line("TracerPid", of: place + "status", in: directory).flatMap { UInt64($0) }
+    /// The content of `/proc/PID/stat`; nil if the process has ended.
+    ///
+    /// - Throws: ``UnreadableFile`` if it cannot be read.
+    package func standing() throws(UnreadableFile) -> ProcessStat? {
+        do throws(UnreadableFile) {
+            guard let stat = ProcessStat(try SmallFile.bytes("stat", in: directory, atMost: 4096)) else {
+                throw UnreadableFile("stat", .malformed)
+            }
+            return stat
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
     }
 
-    /// Its effective user; nil if unknown.
-    package var user: UInt32? {
+    /// The process that traces its first thread; 0 for none.
+    package func tracer() throws(UnreadableFile) -> UInt64 {
+        try number(try status("TracerPid"))
+    }
+
+    /// Its effective user.
+    package func user() throws(UnreadableFile) -> UInt32 {
         // The real, effective, saved and file-system uid.
-        guard let line = ProcFile.line("Uid", of: place + "status", in: directory) else { return nil }
-        let numbers = line.split(separator: "\t")
-        return numbers.count == 4 ? UInt32(numbers[1]) : nil
+        let numbers = try status("Uid").split(separator: "\t")
+        return try number(numbers.count == 4 ? String(numbers[1]) : "")
+    }
+
+    private func status(_ name: String) throws(UnreadableFile) -> String {
+        guard let text = try SmallFile.value(name, of: try place() + "status", in: directory) else {
+            throw UnreadableFile("status", .malformed)
+        }
+        return text
+    }
+
+    private func number<N: FixedWidthInteger>(_ text: String) throws(UnreadableFile) -> N {
+        guard let number = N(text) else { throw UnreadableFile("status", .malformed) }
+        return number
     }
 
     /// The user whose daemon it is, by its control group; nil if it is not a daemon of system mode.
-    package var daemonOwner: UInt32? {
-        ProcFile.text(of: "cgroup", in: directory, atMost: 1 << 16).flatMap(DaemonUnit.owner)
+    ///
+    /// - Throws: ``UnreadableFile`` if the group cannot be read.
+    package func daemonOwner() throws(UnreadableFile) -> UInt32? {
+        DaemonUnit.owner(in: try SmallFile.text("cgroup", in: directory, atMost: 1 << 16))
     }
 
-    /// When it started, in clock ticks since boot.
-    public func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
-
-    /// A running thread of the process.
-    private func thread() -> String? {
+    /// A running thread of the process; nil if none runs any more.
+    private func thread() throws(UnreadableFile) -> String? {
         let descriptor = unsafe openat(directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            let failure = UnreadableFile.system("task")
+            if failure.isMissing { return nil }
+            throw failure
+        }
         guard let threads = unsafe fdopendir(descriptor) else {
+            let failure = UnreadableFile.system("task")
             close(descriptor)
-            return nil
+            throw failure
         }
         defer { unsafe closedir(threads) }
         while let entry = unsafe readdir(threads) {
@@ -126,10 +179,12 @@ public final class ProcessDirectory: Sendable {
 /// Paths of running programs.
 package enum ProgramPath {
     /// The target of `/proc/self/exe`.
-    package static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
+    package static func ofThisProcess() -> String? { try? ofLink("/proc/self/exe", in: AT_FDCWD) }
 
-    /// The target of a link to a program.
-    static func ofLink(_ link: String, in directory: CInt) -> String? {
+    /// The target of a link to a program; nil if it is no absolute path in UTF-8.
+    ///
+    /// - Throws: ``UnreadableFile`` if the link cannot be read or its target is longer than `PATH_MAX`.
+    static func ofLink(_ link: String, in directory: CInt) throws(UnreadableFile) -> String? {
         var octets = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe octets.withUnsafeMutableBytes { buffer in
             unsafe buffer.withMemoryRebound(to: CChar.self) { buffer in
@@ -137,8 +192,9 @@ package enum ProgramPath {
                 return unsafe readlinkat(directory, link, start, buffer.count)
             }
         }
+        guard count >= 0 else { throw .system(link) }
         // A truncated path would name another program.
-        guard count > 0, count < octets.count else { return nil }
+        guard count < octets.count else { throw UnreadableFile(link, .tooLong(octets.count - 1)) }
         let path = String(validating: octets[..<count], as: UTF8.self)
         return path?.hasPrefix("/") == true ? path : nil
     }

@@ -1,5 +1,5 @@
 import Glibc
-import KeychainModel
+package import KeychainModel
 
 /// The memory of the program that a process runs, held by an open `/proc/PID/maps`.
 ///
@@ -10,10 +10,17 @@ package final class ProgramImage: Sendable {
     /// The open file.
     package let descriptor: CInt
 
-    /// Opens the memory of a process; nil if it has ended, or may not be inspected.
-    package init?(of process: ProcessDirectory) {
-        descriptor = unsafe openat(process.directory, process.place + "maps", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+    /// Opens the memory of a process; nil if it has ended.
+    ///
+    /// - Throws: ``UnreadableFile`` if it cannot be opened.
+    package init?(of process: ProcessDirectory) throws(UnreadableFile) {
+        let path = try process.place() + "maps"
+        descriptor = unsafe openat(process.directory, path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let failure = UnreadableFile.system(path)
+            if failure.isMissing { return nil }
+            throw failure
+        }
     }
 
     /// Takes over a descriptor that another process opened.

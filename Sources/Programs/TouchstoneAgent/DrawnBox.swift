@@ -23,7 +23,9 @@ final class DrawnBox: Sendable {
         at origin: PromptOrigin,
         by prompter: PinentryPrompter
     ) -> AgentAnswer {
-        guard BlockingThread.start({ [self] in takeAwayOnceUnwanted() }) == 0 else {
+        guard BlockingThread.start({ [self] in takeAwayOnceUnwanted() }) == 0,
+            BlockingThread.start({ [self] in confirmWhenChecked() }) == 0
+        else {
             return AgentAnswer(
                 number: number,
                 outcome: .failed(PromptError(.prompterFailed, detail: "no thread"))
@@ -60,6 +62,19 @@ final class DrawnBox: Sendable {
         // An error means that the daemon has exited, which also withdraws the prompt.
         try? keychain.waitUntilBoxIsUnwanted(number)
         takeAway()
+    }
+
+    /// Tells the daemon that the prompt is still shown whenever it wants to know, which a stopped process cannot.
+    private func confirmWhenChecked() {
+        do throws(KeychainError) {
+            while true {
+                try keychain.waitUntilBoxIsChecked(number)
+                guard task.withLock({ !$0.isUnwanted }) else { return }
+                try keychain.boxIsShown(ShownBox(number, at: nil))
+            }
+        } catch {
+            // The prompt has ended, or the daemon has exited.
+        }
     }
 
     private func ask(

@@ -82,8 +82,8 @@ struct BrokerServer {
         guard handle >= 0 else { return .nobody }
         defer { close(handle) }
         // The process ID belonged to the peer throughout only if the process still runs.
-        guard let process = PinnedProcess(handle: handle), let owner = process.directory.daemonOwner,
-            process.isRunning
+        guard let process = try? PinnedProcess(handle: handle),
+            let owner = try? process.directory.daemonOwner(), process.isRunning
         else { return .nobody }
         return .user(owner)
     }

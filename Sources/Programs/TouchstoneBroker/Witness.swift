@@ -32,7 +32,7 @@ package struct Witness {
 
     /// Nil if there is no such process.
     package init?(machine: Int32, templates: String) {
-        guard let directory = ProcessDirectory(machine) else { return nil }
+        guard let directory = try? ProcessDirectory(machine) else { return nil }
         self.machine = directory
         self.templates = templates
     }
@@ -53,44 +53,57 @@ package struct Witness {
     }
 
     private func identify(_ handle: CInt, for asker: Asker) -> Answer {
-        let gone = Answer(reply: BrokerReply(refused: "no process"))
-        guard let process = PinnedProcess(handle: handle) else { return gone }
-        if case .user(let uid) = asker, process.directory.user != uid {
+        do throws(UnreadableFile) {
+            guard let process = try PinnedProcess(handle: handle) else { return Self.gone }
+            let answer: Answer
+            do throws(UnreadableFile) {
+                answer = try identify(process, for: asker)
+            } catch {
+                // The files of a process disappear with it; a running one's could not be read.
+                guard process.isRunning else { return Self.gone }
+                throw error
+            }
+            return process.isRunning ? answer : Self.gone
+        } catch {
+            return Answer(reply: BrokerReply(fault: error.description))
+        }
+    }
+
+    private static let gone = Answer(reply: BrokerReply(refused: "no process"))
+
+    /// Every fact of a running process, or why one could not be determined.
+    private func identify(_ process: PinnedProcess, for asker: Asker) throws(UnreadableFile) -> Answer {
+        let directory = process.directory
+        if case .user(let uid) = asker, try directory.user() != uid {
             return Answer(reply: BrokerReply(refused: "another user's process"))
         }
         // Opened first, so that the path below is reported only if it belongs to this memory.
-        let image = ProgramImage(of: process.directory)
+        let image = try ProgramImage(of: directory)
+        guard let file = try ProgramFile(of: directory), let stat = try directory.standing() else {
+            return Self.gone
+        }
         var reply = BrokerReply()
-        let shares = process.directory.sharesNamespaces(with: machine)
-        reply[.namespaces] = shares.map { .number($0 ? 1 : 0) } ?? .untold("not readable")
-        reply[.tracer] = process.directory.tracer.map { .number($0) } ?? .untold("not readable")
-        if let file = ProgramFile(of: process.directory) {
-            reply[.device] = .number(file.status.device)
-            reply[.inode] = .number(file.status.inode)
-            reply[.owner] = .number(UInt64(file.status.owner))
-            reply[.mode] = .number(UInt64(file.status.mode))
-            reply[.deleted] = .number(file.status.links == 0 ? 1 : 0)
-            switch shares {
-            case true?:
-                reply[.path] = file.path(on: machine).map { .text($0) } ?? .untold("no name on this machine")
-            default: reply[.path] = .untold("other namespaces")
-            }
+        let shares = try directory.sharesNamespaces(with: machine)
+        reply[.namespaces] = .number(shares ? 1 : 0)
+        reply[.tracer] = .number(try directory.tracer())
+        reply[.device] = .number(file.status.device)
+        reply[.inode] = .number(file.status.inode)
+        reply[.owner] = .number(UInt64(file.status.owner))
+        reply[.mode] = .number(UInt64(file.status.mode))
+        reply[.deleted] = .number(file.status.links == 0 ? 1 : 0)
+        if shares {
+            reply[.path] = try file.path(on: machine).map { .text($0) } ?? .untold("no name on this machine")
         } else {
-            reply[.path] = .untold("no program")
+            reply[.path] = .untold("other namespaces")
         }
-        if let stat = process.directory.standing {
-            reply[.start] = .number(stat.start)
-            reply[.terminal] = .number(stat.terminal)
-            reply[.session] = .number(UInt64(max(stat.session, 0)))
-            let leader = ProcessStat(of: stat.session)
-            reply[.sessionStart] = leader.map { .number($0.start) } ?? .untold("the leader has ended")
-        } else {
-            reply[.start] = .untold("not readable")
-        }
+        reply[.start] = .number(stat.start)
+        reply[.terminal] = .number(stat.terminal)
+        reply[.session] = .number(UInt64(max(stat.session, 0)))
+        let leader = ProcessStat(of: stat.session)
+        reply[.sessionStart] = leader.map { .number($0.start) } ?? .untold("the leader has ended")
         if reply.text(.path) != nil, image?.isStill != true {
             reply[.path] = .untold("it executed another program")
         }
-        guard process.isRunning else { return gone }
         return Answer(reply: reply, image: reply.text(.path) == nil ? nil : image)
     }
 

@@ -9,6 +9,7 @@ enum DaemonHardening {
 
     /// Hardens the process, or ends it if that fails.
     static func begin() {
+        _ = StartTracer.finding
         guard ProcessHardening.begin() else {
             StartError(
                 "the process cannot be protected (\(SystemError.name(of: errno)))",

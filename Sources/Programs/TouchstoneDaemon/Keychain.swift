@@ -78,6 +78,7 @@ struct Keychain: Sendable {
                 owners: engine.items,
                 audit: audit,
                 daemonVersion: ProductVersion.text,
+                startFault: StartTracer.finding,
                 promptFault: { await fault(at: $0) },
                 brokerFault: { await broker?.fault() }
             ),

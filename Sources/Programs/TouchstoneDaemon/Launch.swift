@@ -61,6 +61,7 @@ struct Launch: Sendable {
         let manager = ServiceManager(socketPath: environment.notifySocket)
         let logger = try logger()
         let audit = AuditTrail(logger)
+        if let finding = StartTracer.finding { audit.record(AuditEvent(.tamperDetected, detail: finding)) }
         let keychain: Keychain
         do throws(StartError) {
             keychain = try Keychain(

@@ -308,11 +308,20 @@ typedef struct {
     uint32_t owner;
     uint32_t mode;
     uint32_t links;
+    /// The mount that it was opened through, as in the first field of mountinfo (proc(5)).
+    uint64_t mount;
 } clinux_file;
 
 /// statx(2) of an open descriptor from the kernel's cached attributes: a user's own file system is not queried. 0 or
-/// -1.
+/// -1; `ENOSYS` if the kernel does not tell the mount (before Linux 5.8).
 int clinux_look_at(int descriptor, clinux_file *file);
+
+/// openat2(2) (Linux 5.12) of an absolute path without links, below the directory `root` as if by chroot(2): an `O_PATH`
+/// descriptor or -1.
+///
+/// Resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), so that no user's file system is queried and
+/// nothing is waited for; `EAGAIN` if the cache does not have them.
+int clinux_open_below(int root, const char *path);
 
 /// recvmsg(2) of one packet without waiting, with at most one close-on-exec descriptor; `descriptor` is -1 if none
 /// came.

@@ -273,6 +273,11 @@ extension SessionRunner {
             let verdict = try await claim.verify { [mailbox] status in
                 mailbox.yield(.event(.sensor(status)))
             }
+            if verdict == .match, boxTask != nil, await !ports.prompter.stillShows(at: request.origin) {
+                // Nobody can see or cancel what the touch would be for.
+                mailbox.yield(.event(.sensorFailed(FingerprintError(.cancelled))))
+                return
+            }
             mailbox.yield(.event(.verdict(verdict)))
         } catch {
             mailbox.yield(.event(.sensorFailed(error)))

@@ -70,6 +70,17 @@ extension Visit {
         }
     }
 
+    /// Waits until the agent is to confirm with ``boxIsShown(_:)`` that it still shows the prompt.
+    ///
+    /// - Throws: ``KeychainError`` `errSecParam` once the prompt has ended.
+    package func boxIsChecked(_ number: BoxNumber) async throws(KeychainError) {
+        try await serving(.agentCheck) { () async throws(KeychainError) in
+            let box = try agent().box(number.number)
+            await box.waitForCheck()
+            guard !box.isOver else { throw KeychainError(.param) }
+        }
+    }
+
     /// Judges a new secret while it is typed into the prompt.
     ///
     /// - Throws: ``KeychainError`` `errSecParam` if this prompt has no judge.

@@ -15,6 +15,8 @@ package struct AgentPrompter: SecretPrompter {
         var overtime = Duration.seconds(10)
         /// To dismiss the prompt.
         var takenAway = Duration.seconds(5)
+        /// To confirm that it still shows the prompt.
+        var confirmed = Duration.seconds(1)
     }
 
     private let roster: AgentRoster
@@ -48,6 +50,21 @@ package struct AgentPrompter: SecretPrompter {
                 whenShown: whenShown
             )
         }
+    }
+
+    /// Asks the agents that show a prompt for a request from `origin` whether they still do.
+    ///
+    /// A stopped agent's window stays, and nobody can cancel in it: its prompt fails, and the agent is dropped.
+    package func stillShows(at origin: PromptOrigin) async -> Bool {
+        let open = roster.open(for: origin)
+        for (agent, box) in open {
+            if await box.isConfirmed(within: patience.confirmed) { continue }
+            let error = PromptError(.prompterFailed, detail: "the agent does not answer")
+            // One that is being dismissed has its own time for that.
+            if !box.isTakenAway, box.end(.failure(error)) { roster.drop(agent) }
+            return false
+        }
+        return !open.isEmpty
     }
 
     /// Shows a secret below the prompt's text.

@@ -98,6 +98,15 @@ package final class AgentRoster: Sendable {
         return chosen
     }
 
+    /// The prompts that agents show for a request from `origin`, or are about to.
+    func open(for origin: PromptOrigin) -> [(agent: RegisteredAgent, box: PendingBox)] {
+        let agents = state.withLock { Array($0.agents.values) }
+        return agents.compactMap { agent in
+            guard let box = agent.openBox, box.origin == origin else { return nil }
+            return (agent, box)
+        }
+    }
+
     /// A unique number for a prompt.
     func nextBoxNumber() -> UInt64 {
         state.withLock { state in

@@ -12,7 +12,9 @@ extension Method {
     /// The role that may call this method.
     var role: AskerRole {
         switch self {
-        case .agentRegister, .agentNext, .agentShown, .agentAnswer, .agentGone, .agentJudge: .agent
+        case .agentRegister, .agentNext, .agentShown, .agentAnswer, .agentGone, .agentJudge,
+            .agentCheck:
+            .agent
         default: .app
         }
     }
@@ -32,7 +34,7 @@ extension Visit {
         if !isTheirs {
             let detail =
                 "\(method) called by \(asker.role == .agent ? "an agent" : "a program that is no agent")"
-            services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: detail))
+            desk.failures.recordRefusal(detail, by: caller)
         }
         return isTheirs
     }

@@ -15,6 +15,11 @@ final class PendingBox: Sendable {
         var asker: CheckedContinuation<Void, Never>?
         /// The agent's open call that is answered when the prompt is to be dismissed.
         var watcher: CheckedContinuation<Void, Never>?
+        /// The agent's open call that is answered when the agent is to confirm that it still shows the prompt.
+        var check: CheckedContinuation<Void, Never>?
+        /// Whether the agent is to confirm, and who waits for it.
+        var isToConfirm = false
+        var confirming: CheckedContinuation<Bool, Never>?
     }
 
     let number: UInt64
@@ -55,6 +60,8 @@ final class PendingBox: Sendable {
 
     /// Whether it is or was visible.
     var isShown: Bool { state.withLock { $0.isShown } }
+    /// Whether it is to be dismissed.
+    var isTakenAway: Bool { state.withLock { $0.isTakenAway } }
     /// Whether it has ended.
     var isOver: Bool { state.withLock { $0.isOver } }
     /// When it ended; nil before.
@@ -64,10 +71,11 @@ final class PendingBox: Sendable {
     ///
     /// - Returns: false if it has ended or is to be dismissed.
     func noteShown(on channel: PromptChannel?) -> Bool {
-        let (isFirst, isWanted) = state.withLock { state in
-            defer { state.isShown = true }
-            return (!state.isShown, !state.isOver && !state.isTakenAway)
+        let (isFirst, isWanted, confirming) = state.withLock { state in
+            defer { (state.isShown, state.isToConfirm, state.confirming) = (true, false, nil) }
+            return (!state.isShown, !state.isOver && !state.isTakenAway, state.confirming)
         }
+        confirming?.resume(returning: isWanted)
         guard isWanted else { return false }
         if isFirst { whenShown { channel } }
         return true
@@ -98,20 +106,27 @@ final class PendingBox: Sendable {
     @discardableResult
     func end(_ result: consuming sending Result<PromptAnswer, PromptError>) -> Bool {
         var result: Result<PromptAnswer, PromptError>? = result
-        let (asker, watcher, isFirst) = state.withLock { state in
-            guard !state.isOver else { return (nil, nil, false) as Waiters }
+        let (waiters, isFirst) = state.withLock { state in
+            guard !state.isOver else { return (Waiters(), false) }
             state.isOver = true
             state.end = .now
             state.outcome = result.take()
-            defer { (state.asker, state.watcher) = (nil, nil) }
-            return (state.asker, state.watcher, true)
+            let waiters = Waiters(
+                calls: [state.asker, state.watcher, state.check],
+                confirming: state.confirming
+            )
+            (state.asker, state.watcher, state.check, state.confirming) = (nil, nil, nil, nil)
+            return (waiters, true)
         }
-        asker?.resume()
-        watcher?.resume()
+        for call in waiters.calls { call?.resume() }
+        waiters.confirming?.resume(returning: false)
         return isFirst
     }
 
-    private typealias Waiters = (CheckedContinuation<Void, Never>?, CheckedContinuation<Void, Never>?, Bool)
+    private struct Waiters {
+        var calls: [CheckedContinuation<Void, Never>?] = []
+        var confirming: CheckedContinuation<Bool, Never>?
+    }
 
     /// Asks the agent to dismiss the prompt; it ends when the agent reports so.
     func takeAway() {
@@ -120,6 +135,55 @@ final class PendingBox: Sendable {
             return state.watcher.take()
         }
         watcher?.resume()
+    }
+
+    // MARK: Confirmation
+
+    /// Asks the agent whether it still shows the prompt, or waits until it does.
+    ///
+    /// - Returns: whether it confirmed that within `limit`; a stopped process cannot.
+    func isConfirmed(within limit: Duration) async -> Bool {
+        let expiry = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            state.withLock { $0.confirming.take() }?.resume(returning: false)
+        }
+        defer { expiry.cancel() }
+        return await withCheckedContinuation { continuation in
+            let (former, check, isPossible) = state.withLock { state in
+                guard !state.isOver, !state.isTakenAway else {
+                    return (nil, nil, false) as Confirmation
+                }
+                let former = state.confirming
+                (state.confirming, state.isToConfirm) = (continuation, state.isShown)
+                return (former, state.isShown ? state.check.take() : nil, true)
+            }
+            former?.resume(returning: false)
+            check?.resume()
+            if !isPossible { continuation.resume(returning: false) }
+        }
+    }
+
+    private typealias Confirmation = (
+        CheckedContinuation<Bool, Never>?, CheckedContinuation<Void, Never>?, Bool
+    )
+
+    /// Waits until the agent is to confirm, or until the prompt has ended; a second call ends the first.
+    func waitForCheck() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let former = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                    if state.isOver || state.isToConfirm || Task.isCancelled {
+                        state.isToConfirm = false
+                        return continuation
+                    }
+                    defer { state.check = continuation }
+                    return state.check
+                }
+                former?.resume()
+            }
+        } onCancel: {
+            state.withLock { $0.check.take() }?.resume()
+        }
     }
 
     // MARK: Waiting

@@ -54,6 +54,12 @@ final class RegisteredAgent: Sendable {
     /// Whether the agent has left or was dropped.
     var isGone: Bool { state.withLock { $0.isGone } }
 
+    /// The prompt that it shows now, or is about to; nil if there is none.
+    var openBox: PendingBox? {
+        guard let box = state.withLock({ $0.current }), !box.isOver else { return nil }
+        return box
+    }
+
     /// Queues a prompt; false if the agent is gone.
     func put(_ box: PendingBox) -> Bool {
         let (call, isThere) = state.withLock { state in

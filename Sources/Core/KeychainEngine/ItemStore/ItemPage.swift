@@ -57,6 +57,7 @@ struct ItemPage: ~Copyable {
     }
 
     mutating func append(data: UnsafeRawBufferPointer) {
+        reserve(data.count)
         octets.append(UInt8(ItemField.data))
         appendHead(data.count)
         unsafe octets.append(contentsOf: data)
@@ -67,6 +68,7 @@ struct ItemPage: ~Copyable {
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
+        reserve(count)
         octets.append(UInt8(ItemField.data))
         appendHead(count)
         _ = try unsafe octets.append(upTo: count) { (room) throws(E) in
@@ -74,6 +76,11 @@ struct ItemPage: ~Copyable {
             return count
         }
     }
+
+    /// Makes room for data with its head, and for the head of the reply: so that a long item is in memory once.
+    private mutating func reserve(_ count: Int) { octets.reserve(octets.count + count + Self.headRoom) }
+
+    private static let headRoom = 64
 
     /// Returns the page and leaves this one empty.
     mutating func finish(next: ItemCursor?) -> EncodedItems {

@@ -36,6 +36,11 @@ extension RemoteKeychain {
         let _: EmptyBody = try agentCall(.agentGone, BoxNumber(number))
     }
 
+    /// Waits until the daemon wants to know whether the prompt is still shown; throws once it has ended.
+    package func waitUntilBoxIsChecked(_ number: UInt64) throws(KeychainError) {
+        let _: EmptyBody = try agentCall(.agentCheck, BoxNumber(number))
+    }
+
     /// Has the daemon judge a new secret while it is being typed.
     package func judge(_ draft: borrowing AgentDraft) throws(KeychainError) -> NewSecretJudge.Verdict {
         let verdict: DraftVerdict = try agentCall(.agentJudge, draft)

@@ -46,7 +46,10 @@ public enum DaemonLocation: Sendable, Equatable {
     private static func ownDirectory() -> String? {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink("/proc/self/exe", &path, path.count)
-        guard count > 0, let slash = path[..<count].lastIndex(of: CChar(UInt8(ascii: "/"))) else {
+        // A truncated path would name another directory.
+        guard count > 0, count < path.count,
+            let slash = path[..<count].lastIndex(of: CChar(UInt8(ascii: "/")))
+        else {
             return nil
         }
         return String(validating: path[..<slash].map { UInt8(bitPattern: $0) }, as: UTF8.self)

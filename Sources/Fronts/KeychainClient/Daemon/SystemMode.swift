@@ -106,6 +106,6 @@ struct SystemMode: Sendable {
 enum SystemFile {
     /// The file's text; empty if it cannot be read.
     static func text(_ path: String) -> String {
-        SmallFile.bytes(path, upTo: .max).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        (try? SmallFile.bytes(path, atMost: .max)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }

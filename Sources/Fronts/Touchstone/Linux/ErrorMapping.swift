@@ -44,6 +44,7 @@ extension TouchstoneError {
         case .invalidated: return .setUpAgain
         // Neither the app nor its user can start the broker; the machine's administrator can.
         case .brokerAway: return .askForHelp
+        case .programUnverified: return .retry
         default: break
         }
         return switch remedy {
@@ -82,7 +83,8 @@ extension TouchstoneError.Code {
             case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
             case .suspended: .systemCancelled
-            case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway, .filesReplaced:
+            case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway, .programUnverified,
+                .filesReplaced:
                 .serviceFailed
             case .weakPasscode: .refused
             case .prompterMissing, .inBackground, .noAgent: .noPromptPlace

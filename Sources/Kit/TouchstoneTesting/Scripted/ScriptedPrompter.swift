@@ -37,6 +37,7 @@ package final class ScriptedPrompter: SecretPrompter {
         var shownSecret: [UInt8] = []
         var obstacle: PromptError?
         var waits: [String] = []
+        var isLost = false
     }
 
     private let state = Watched(State())
@@ -65,6 +66,14 @@ package final class ScriptedPrompter: SecretPrompter {
     package func obstruct(_ error: PromptError?) {
         state.update { $0.obstacle = error }
     }
+
+    /// Whether boxes are lost from now on: whoever shows them no longer answers.
+    package func lose(_ isLost: Bool) {
+        state.update { $0.isLost = isLost }
+    }
+
+    /// Whether boxes are not lost.
+    package func stillShows(at origin: PromptOrigin) async -> Bool { state.update { !$0.isLost } }
 
     /// Waits until the box with this number, counted from 1, is shown.
     package func box(_ number: Int) async -> Prompt {

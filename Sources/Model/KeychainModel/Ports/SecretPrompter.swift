@@ -29,6 +29,11 @@ public protocol SecretPrompter: Sendable {
         whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer
 
+    /// Whether the prompt for a request from `origin` is still shown, as far as this prompter can lose it.
+    ///
+    /// Asked before a match of the sensor counts; takes a second at most.
+    func stillShows(at origin: PromptOrigin) async -> Bool
+
     /// Shows a secret once, after the prompt's text, until the user confirms having noted it.
     func show(
         _ secret: borrowing SecretBytes,
@@ -50,6 +55,9 @@ public protocol SecretPrompter: Sendable {
 extension SecretPrompter {
     /// Returns itself: nothing can be started early.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter { self }
+
+    /// True: the prompter itself shows it.
+    public func stillShows(at origin: PromptOrigin) async -> Bool { true }
 
     /// Nil: there is no terminal to show it on.
     public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? { nil }

@@ -21,11 +21,6 @@ package struct ProcessStat: Equatable {
         self.init(unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC))
     }
 
-    /// Reads it for the process whose `/proc` directory is open as `directory`; nil if the process has ended.
-    package init?(inDirectory directory: CInt) {
-        self.init(unsafe openat(directory, "stat", O_RDONLY | O_CLOEXEC))
-    }
-
     /// Reads an open file and closes it; nil for a negative `descriptor`.
     private init?(_ descriptor: CInt) {
         guard descriptor >= 0 else { return nil }
@@ -36,6 +31,12 @@ package struct ProcessStat: Equatable {
             return count > 0 ? unsafe Self(UnsafeRawBufferPointer(rebasing: octets[..<count])) : nil
         }
         guard let found else { return nil }
+        self = found
+    }
+
+    /// Parses the file's content.
+    package init?(_ octets: [UInt8]) {
+        guard let found = unsafe octets.withUnsafeBytes({ unsafe Self($0) }) else { return nil }
         self = found
     }
 

@@ -186,13 +186,32 @@ public struct FrameReceiver: ~Copyable {
 
     /// How much is read at once while no longer frame is announced.
     private static let readAhead = 1024
-    /// A longer frame gets its full buffer only after this many of its bytes have arrived.
+    /// The first buffer of a longer frame, in bytes; from then on, the buffer is at most twice of what has arrived.
     public static let promptRoom = 1 << 16
 
+    private let firstRoom: Int
     private var pending: SecretBuffer
 
     /// Creates an empty receiver.
-    public init() { pending = SecretBuffer() }
+    ///
+    /// - Parameter firstRoom: the most bytes that the buffer may have before as many have arrived.
+    public init(firstRoom: Int = Self.promptRoom) {
+        self.firstRoom = firstRoom
+        pending = SecretBuffer()
+    }
+
+    /// The bytes of the buffer that the next read needs.
+    ///
+    /// - Throws: ``WireError/frameLength(_:)`` for an invalid length.
+    package func nextCapacity() throws(WireError) -> Int { pending.count + (try room()) }
+
+    /// Whether the arriving frame is complete.
+    ///
+    /// - Throws: ``WireError/frameLength(_:)`` for an invalid length.
+    package func holdsFrame() throws(WireError) -> Bool {
+        guard let length = try announcedLength() else { return false }
+        return pending.count >= Frame.headerOctetCount + length
+    }
 
     /// Reserves room for a short frame, so that the next reply can be received even if no memory can be locked then.
     ///
@@ -295,6 +314,6 @@ public struct FrameReceiver: ~Copyable {
     private func room() throws(WireError) -> Int {
         guard let length = try announcedLength() else { return Self.readAhead }
         let missing = Frame.headerOctetCount + length - pending.count
-        return pending.count < Self.promptRoom ? min(max(missing, Self.readAhead), Self.promptRoom) : missing
+        return min(max(missing, Self.readAhead), max(firstRoom - pending.count, pending.count))
     }
 }

@@ -59,6 +59,19 @@ public struct AddItem: WireBody, ~Copyable, Sendable {
         self.prompt = prompt
     }
 
+    /// The item for the vault, with the request's secret itself and not a copy.
+    package consuming func item() -> NewItem {
+        var attributes = attributes
+        attributes[.accessGroup] = nil
+        return NewItem(
+            itemClass: itemClass,
+            attributes: attributes,
+            accessControl: accessControl,
+            data: data,
+            returns: returns
+        )
+    }
+
     /// Writes the request.
     public borrowing func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 7)

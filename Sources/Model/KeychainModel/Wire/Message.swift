@@ -105,6 +105,9 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case agentGone = 74
     /// ``AgentDraft``; answered by ``DraftVerdict``.
     case agentJudge = 75
+    /// ``BoxNumber``; answered when the agent is to confirm with ``agentShown`` that it still shows the prompt, with
+    /// `errSecParam` once the prompt has ended.
+    case agentCheck = 76
 }
 
 /// A body of a request or a reply.

@@ -125,6 +125,16 @@ public struct StatusReply: WireBody, Sendable, Equatable {
 }
 
 extension StatusReply {
+    private static let tracedMark = "The daemon was traced when it started"
+
+    /// The reason of a daemon that a tracer had in its hand when it started.
+    package static func traced(by tracer: String) -> String {
+        "\(tracedMark), by \(tracer), which can know every secret."
+    }
+
+    /// ``traced(by:)``, if it is one of the reasons.
+    package var tracedReason: String? { assuranceReasons.first { $0.hasPrefix(Self.tracedMark) } }
+
     private static func readCause(_ reader: inout CBORReader) throws -> DriverCause? {
         let domain = try reader.readOptional { try $0.readText() }
         let code = try reader.readOptional { try $0.readText() }

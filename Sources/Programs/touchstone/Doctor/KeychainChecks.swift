@@ -5,9 +5,26 @@ enum KeychainChecks {
     /// All findings of a status.
     static func findings(of status: StatusReply) -> [Finding] {
         [
-            .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
+            .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)")
+        ] + tracer(status) + [
             keychain(status), assurance(status), prompter(status), sensor(status.authentication),
         ] + enrolment(status.authentication) + broker(status) + lockouts(status)
+    }
+
+    /// A tracer of the daemon, at its start or now: hardening keeps out only those that come later.
+    private static func tracer(_ status: StatusReply) -> [Finding] {
+        let remedy =
+            "find out who started it so, end process \(status.daemonProcess), and change what it has shown since"
+        if let reason = status.tracedReason { return [.fail("tracer", reason, remedy)] }
+        do throws(UnreadableFile) {
+            let tracer = try SmallFile.value("TracerPid", of: "/proc/\(status.daemonProcess)/status") ?? "0"
+            guard tracer != "0" else { return [] }
+            return [.fail("tracer", "process \(tracer) traces the daemon and can know every secret", remedy)]
+        } catch {
+            // Another user's processes may be hidden from this one.
+            return error.isMissing
+                ? [] : [.warn("tracer", "unknown: \(error)", "run touchstone doctor as root")]
+        }
     }
 
     /// A known fault of the items, without checking them; nil if none is known.

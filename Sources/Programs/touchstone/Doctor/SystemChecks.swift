@@ -159,15 +159,9 @@ enum SystemChecks {
 
     /// The soft limit of `RLIMIT_MEMLOCK`, from proc(5); `max` for no limit.
     private static func memoryLimit() -> UInt64? {
-        let descriptor = unsafe open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var octets = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe read(descriptor, &octets, octets.count)
-        guard count > 0 else { return nil }
         let title = "Max locked memory"
-        let lines = String(decoding: octets[..<count], as: UTF8.self).split(separator: "\n")
-        guard let line = lines.first(where: { $0.hasPrefix(title) }),
+        guard let lines = try? SmallFile.text("/proc/self/limits", atMost: 1 << 14).split(separator: "\n"),
+            let line = lines.first(where: { $0.hasPrefix(title) }),
             let soft = line.dropFirst(title.count).split(separator: " ").first
         else { return nil }
         return soft == "unlimited" ? .max : UInt64(soft)

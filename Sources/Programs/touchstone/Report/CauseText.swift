@@ -90,6 +90,11 @@ enum CauseText {
                 "the system's touchstone-broker does not answer\(cause.detail.map { " (\($0))" } ?? "")",
                 brokerHint
             )
+        case .programUnverified:
+            (
+                "this program could not be identified\(cause.detail.map { " (\($0))" } ?? "")",
+                "try again; if it stays so, run touchstone doctor"
+            )
         case .locked:
             ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
         case .closed: ("ten wrong passcodes have closed the keychain", "touchstone recover")

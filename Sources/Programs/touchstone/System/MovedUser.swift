@@ -87,9 +87,11 @@ struct MovedUser {
 
     /// Checks that no running daemon of the user serves a different keychain, which would silently fall out of use.
     ///
-    /// - Throws: ``CommandError`` if one does; only root can detect it.
+    /// - Throws: ``CommandError`` if one does; only root can detect it. Also if a daemon of the user cannot be inspected.
     func requireNoOtherDaemon() throws(CommandError) {
-        guard let daemon = KeychainMove(places).otherDaemon() else { return }
+        let move = KeychainMove(places)
+        let daemon = try EnableSystemCommand.told { () throws(MoveError) in try move.otherDaemon() }
+        guard let daemon else { return }
         let path = Printable.text(daemon.directory)
         throw CommandError(
             "the daemon of \(user.name), process \(daemon.process), keeps the keychain in \(path); nothing was changed",
