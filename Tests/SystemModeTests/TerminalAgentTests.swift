@@ -196,6 +196,8 @@ struct TerminalAgentTests {
             try await alice.expectNoAgent()
             if wrong == .missing { rename(agent + ".away", agent) }
         }
-        try await daemon.expectLogged("agentRegister called by a program that is no agent", count: 3)
+        // Once for the three of them: the log has each reason once in a minute.
+        let lines = try await daemon.expectLogged("agentRegister called by a program that is no agent")
+        #expect(lines.count == 1)
     }
 }
