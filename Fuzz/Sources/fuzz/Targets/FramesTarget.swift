@@ -92,6 +92,7 @@ enum FramesTarget: FuzzTarget {
         case .agentAnswer(let body): return try head(.agentAnswer).message(body)
         case .agentGone(let body): return try head(.agentGone).message(body)
         case .agentJudge(let body): return try head(.agentJudge).message(body)
+        case .agentCheck(let body): return try head(.agentCheck).message(body)
         }
     }
 }
