@@ -15,6 +15,8 @@ enum RepliesTarget: FuzzTarget {
         runBody(EvaluationReply.self, input)
         runBody(AvailabilityReply.self, input)
         runBody(CountBody.self, input)
+        runBody(Replacement.self, input)
+        runBody(Erasure.self, input)
         runBody(Failure.self, input)
         runBody(KeyReply.self, input)
         runBody(Attestation.self, input)
@@ -132,6 +134,8 @@ extension RepliesTarget {
         )
         seeds.append(reply(CheckReply(report)))
         for count in [0, 1, -1, Int.max] { seeds.append(reply(CountBody(count))) }
+        for outcome in Replacement.allCases { seeds.append(reply(outcome)) }
+        seeds.append(reply(Erasure(deleted: 1, different: 2, unknown: .max)))
         return seeds
     }
 
