@@ -109,7 +109,10 @@ struct ReplaceTests {
     @Test("what protected something is counted by the hardware at once; an item without constraints is not")
     func counted() async throws {
         for former in Guarding.allCases {
-            let (engine, _) = try await TestKeychain().setUp()
+            let keychain = TestKeychain()
+            let (engine, _) = try await keychain.setUp()
+            // Its directory is there until the engine is closed.
+            defer { withExtendedLifetime(keychain) {} }
             try await engine.add(
                 "ann",
                 "old",

@@ -102,9 +102,7 @@ struct FormerDataTests {
         }
         #expect(!keychain.audit.kinds.contains(.tamperDetected))
         try keychain.edit { database in
-            try database.execute(
-                sql: "UPDATE items SET data = substr(data, 1, 20) || x'00' || substr(data, 22) WHERE id = 8"
-            )
+            try database.execute(sql: "UPDATE items SET data = zeroblob(length(data)) WHERE id = 8")
         }
         let engine = try await keychain.restart()
         #expect(await engine.check().damaged == 1)

@@ -55,6 +55,14 @@ final class PinentryTerminal: Sendable {
     /// Whether another process than the client reads from it now.
     var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: descriptor) == .background }
 
+    /// Whether the client still runs, in the background: then a shell has taken the terminal back.
+    ///
+    /// A client that was killed leaves the terminal as the prompt program set it.
+    private var isTakenBack: Bool {
+        guard let client, ProcessStat(of: client.process)?.start == client.start else { return false }
+        return isInBackground
+    }
+
     /// The channel of a prompt on it; nil if it cannot be determined.
     var channel: PromptChannel? { (try? look()) ?? nil }
 
@@ -147,7 +155,7 @@ final class PinentryTerminal: Sendable {
     func restore(wasKilled: Bool, drewScreen: Bool) {
         guard isConnected else { return }
         // A shell that took the terminal back has set its own modes, and typed input is meant for it.
-        if !isInBackground {
+        if !isTakenBack {
             if wasKilled { tcflush(descriptor, TCIFLUSH) }
             var modes = modes
             // Immediately (TCSANOW): with output stopped, waiting for it to drain would never end.

@@ -18,31 +18,47 @@ enum KeybagTarget: FuzzTarget {
     }
 
     private static func runRecord(_ octets: [UInt8]) {
-        do throws(KeychainError) {
-            let record = try KeybagRecord(decoding: octets)
-            // A record of a former version is rewritten in the current one, which the head of its array shows.
-            let encoded = record.encoded()
-            require(encoded == octets || encoded.first != octets.first, "a record has one encoding")
-            require(try KeybagRecord(decoding: encoded) == record, "a record reads back")
-            // Sealed with its code, the engine must read it back.
-            let (again, isAuthentic) = try KeybagRecord.read(record.file(authenticatedBy: key), key: key)
-            require(isAuthentic && again == record, "a file reads back")
-            let wrapping = KeybagKeys.Wrapping(keybagKey: key, epoch: key)
-            let ring = Result { () throws(KeychainError) in
-                try KeybagKeys.unwrapAll(of: record, with: wrapping)
+        guard let record = record(octets) else { return }
+        let wrapping = KeybagKeys.Wrapping(keybagKey: key, epoch: key)
+        let ring = Result { () throws(KeychainError) in
+            try KeybagKeys.unwrapAll(of: record, with: wrapping)
+        }
+        if case .success = ring { fatalError("keys that nobody wrapped") }
+        // Sealed and with its code, the engine must read it back; a record of a former version in the present one.
+        var written = record
+        written.revision = max(record.revision, 1)
+        let file = StoredKeybag.file(of: written, sealKey: key, deviceKey: key)
+        guard let again = try? StoredKeybag(file, deviceKey: key) else { fatalError("a file reads back") }
+        require(again.isIntact && again.isSealed(by: key) && again.record == written, "a file reads back")
+        require(written.encoded() == again.record.encoded(), "a record has one encoding")
+    }
+
+    /// The record of the present version's fields, or of a former version's array; nil if it is damaged.
+    private static func record(_ octets: [UInt8]) -> KeybagRecord? {
+        do {
+            return try CBORReader.read(octets) { reader in
+                let count = try reader.readArrayHead()
+                return try KeybagRecord(reading: &reader, version: KeybagRecord.version, count: count)
             }
-            if case .success = ring { fatalError("keys that nobody wrapped") }
         } catch {
-            require(error.status == .decode || error.status == .notAvailable, "a damaged record is damaged")
+            return try? CBORReader.read(octets) { reader in
+                let count = try reader.readArrayHead()
+                let version = try reader.readUnsigned()
+                guard (1..<KeybagRecord.version).contains(version) else { throw KeychainError.damaged }
+                return try KeybagRecord(reading: &reader, version: version, count: count)
+            }
         }
     }
 
     private static func runFile(_ octets: [UInt8]) {
-        guard let (record, isAuthentic) = try? KeybagRecord.read(octets, key: key) else { return }
-        let file = record.file(authenticatedBy: key)
-        // The array of record and code, the record's head, and the head of the record's own array.
-        guard file.count == octets.count else { return }
-        require(!isAuthentic || file == octets, "a file has one encoding")
+        do throws(KeychainError) {
+            let stored = try StoredKeybag(octets, deviceKey: key)
+            guard stored.isIntact, stored.isSealed(by: key) else { return }
+            let file = StoredKeybag.file(of: stored.record, sealKey: key, deviceKey: key)
+            require(file == octets, "a file has one encoding")
+        } catch {
+            require(error.status == .decode || error.status == .notAvailable, "a damaged file is damaged")
+        }
     }
 
     private static func runRecoveryCode(_ input: Span<UInt8>) {
@@ -63,7 +79,7 @@ enum KeybagTarget: FuzzTarget {
             "0000-0000-0000-0000-0000-0000-0000", "0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV", "", "O0IL 1",
             "0000000000000000000000000000", "00000000000000000000000000000", "\u{E4}",
         ]
-        return whole + records.prefix(6).map { $0.file(authenticatedBy: key) } + damaged(whole[0], most: 20)
+        return whole + records.prefix(6).map { StoredKeybag.file(of: $0, sealKey: key, deviceKey: key) } + damaged(whole[0], most: 20)
             + codes.map { Array($0.utf8) } + [validCode()]
     }
 
@@ -106,10 +122,16 @@ enum KeybagTarget: FuzzTarget {
             hasFingers: exponent == 17,
             passcodePublicKey: octets(32),
             passcodePrivateWrap: wrap,
-            passcodePrivateRecoveryWrap: wrap
+            passcodePrivateRecoveryWrap: wrap,
+            revision: UInt64(exponent)
         )
         if assurance != .softwareUser {
-            record.hardware = .init(epoch: octets(90), generation: octets(60), isAdopted: exponent == 17)
+            record.hardware = .init(
+                epoch: octets(90),
+                generation: octets(60),
+                adoptsAt: exponent == 17 ? 7 : nil,
+                mark: exponent == 10 ? octets(60) : nil
+            )
         }
         return record
     }

@@ -27,6 +27,8 @@ package final class DisplaySocket: Sendable {
             guard let descriptor = try? UnixSocket.listen(at: path, backlog: Self.mostPrompts) else {
                 continue
             }
+            // Like an X server's: whoever draws for the user connects.
+            _ = unsafe chmod(path, 0o777)
             name = ":\(number)"
             self.path = path
             socket = descriptor
