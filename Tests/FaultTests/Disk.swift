@@ -64,6 +64,7 @@ struct Disk {
             files[index].synced = Self.content(of: files[index], keeping: { _ in true })
             files[index].pending = []
         case .rename(let from, let to): names[to] = names.removeValue(forKey: from)
+        case .link(let from, let to): names[to] = names[from]
         case .unlink(let name): names[name] = nil
         case .reply: break
         }

@@ -71,7 +71,7 @@ struct KillPointTests {
     func setUp() async throws {
         let keychain = try PrivateKeychain()
         var killed: [String: Int] = [:]
-        for call in ["renameat", "fsync", "fdatasync", "ftruncate", "pwrite64"] {
+        for call in ["renameat", "renameat2", "fsync", "fdatasync", "ftruncate", "pwrite64"] {
             for number in stride(from: 1, to: 500, by: call == "pwrite64" ? 6 : 1) {
                 try FileImage().write(to: keychain.layout.dataDirectory)
                 var isMade = false
@@ -90,8 +90,10 @@ struct KillPointTests {
                 try await Self.checkMade(image, isMade: isMade, "killed at \(call) \(number)")
             }
         }
-        // Device key, attempt file and keybag are each put in place by a rename.
+        // Device key, attempt file and set-up mark are each put in place by a rename; keybag, its copy and
+        // the items by one that replaces nothing.
         #expect(killed["renameat", default: 0] >= 3 && killed["fsync", default: 0] >= 6, "\(killed)")
+        #expect(killed["renameat2", default: 0] >= 3, "\(killed)")
     }
 
     /// Expects that an unfinished keychain can be set up and a finished one opens.

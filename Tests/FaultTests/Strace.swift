@@ -12,7 +12,8 @@ final class Strace: Sendable {
 
     /// The calls that change files.
     static let writes = [
-        "pwrite64", "fdatasync", "fsync", "ftruncate", "unlinkat", "unlink", "renameat", "rename", "linkat",
+        "pwrite64", "fdatasync", "fsync", "ftruncate", "unlinkat", "unlink", "renameat", "renameat2",
+        "rename", "linkat",
     ]
 
     private let process: ChildProcess

@@ -9,6 +9,8 @@ enum FileEvent: Equatable {
     /// Of a file, or of the directory if the name is empty.
     case sync(String)
     case rename(from: String, to: String)
+    /// A second name of a file.
+    case link(from: String, to: String)
     case unlink(String)
     /// From here on a client may know the result.
     case reply
@@ -101,9 +103,16 @@ private struct SystemCall {
             guard flags.contains("O_CREAT"), let made = places.last else { return nil }
             return Self.name(made, in: directory).map { .create($0) }
         case "unlinkat", "unlink": return entry(0, in: directory).map { .unlink($0) }
-        case "renameat", "rename":
+        case "renameat", "renameat2", "rename":
+            // The only flag used, RENAME_NOREPLACE, makes a call fail; failed calls are left out.
+            guard !flags.contains("RENAME_EXCHANGE"), !flags.contains("RENAME_WHITEOUT") else {
+                throw TestKitError.unexpected("a rename that the disk does not know")
+            }
             guard let from = entry(0, in: directory), let to = entry(1, in: directory) else { return nil }
             return .rename(from: from, to: to)
+        case "linkat":
+            guard let from = entry(0, in: directory), let to = entry(1, in: directory) else { return nil }
+            return .link(from: from, to: to)
         default: return nil
         }
     }

@@ -140,6 +140,8 @@ struct WatchTests {
         #expect(try await told(.authenticationSucceeded, [.passcode]) == [])
         let expected: [AuditEvent.Kind: [KeychainChange.Kind]] = [
             .keybagUnlocked: [.unlocked], .keybagLocked: [.locked], .enrolmentChanged: [.enrolment],
+            // A keychain that was put aside is no longer open; nothing says where its files are.
+            .keybagPutAside: [.locked],
             .busLost: [.sensor], .biometryLockedOut: [.lockout], .passcodeDelayed: [.lockout],
             .keybagClosed: [.lockout], .itemsInvalidated: [.invalidated], .assuranceLowered: [.assurance],
             .tamperDetected: [.tampering],

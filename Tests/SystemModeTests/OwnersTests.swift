@@ -14,6 +14,7 @@ struct ScriptedOwner {
     private let directory: TemporaryDirectory
     private let pinentry: ScriptedPinentry
     private let display: DisplaySocket
+    private let server: DisplayServer
     private let account: SystemModeMachine.Account
 
     /// Creates the scripted pinentry, run by the daemons' account, or by the user whose own daemon it serves.
@@ -22,6 +23,7 @@ struct ScriptedOwner {
         directory = try TemporaryDirectory(mode: 0o711)
         pinentry = try ScriptedPinentry.owner(passcode: PrivateKeychain.passcode, home: directory.path)
         display = try DisplaySocket()
+        server = try DisplayServer(of: display, as: account)
         let place = (pinentry.path as NSString).deletingLastPathComponent
         for path in [directory.path, place, pinentry.path] { chown(path, account.uid, account.uid) }
     }
@@ -58,6 +60,31 @@ struct ScriptedOwner {
         try ScriptedPinentry.tell(deeds, home: directory.path)
         chown(directory.appending("deeds"), account.uid, 0)
     }
+}
+
+/// A process of an account that listens at a display: a daemon in its unit's sandbox sees processes of its own account only,
+/// and a display whose server it cannot see is no channel for a touch.
+private final class DisplayServer: Sendable {
+    private let process: Process
+
+    init(of display: DisplaySocket, as account: SystemModeMachine.Account) throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+        process.arguments = [
+            "--reuid=\(account.uid)", "--regid=\(account.uid)", "--clear-groups", "--", "/usr/bin/perl", "-e",
+            "listen(STDIN, 4096) or die; $| = 1; print q(.); sleep 60 for 1..60",
+        ]
+        process.standardInput = FileHandle(fileDescriptor: display.descriptor, closeOnDealloc: false)
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        // It listens once it has said so.
+        guard try output.fileHandleForReading.read(upToCount: 1)?.count == 1 else {
+            throw TestKitError.unexpected("no display server")
+        }
+    }
+
+    deinit { process.terminate() }
 }
 
 extension SystemModeMachine {

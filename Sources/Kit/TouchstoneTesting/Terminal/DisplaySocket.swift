@@ -14,6 +14,9 @@ package final class DisplaySocket: Sendable {
 
     /// `:N`, for the environment variable `DISPLAY`.
     package let name: String
+    /// The listening socket, for a process that takes this one's place by listen(2).
+    package var descriptor: CInt { socket }
+
     private let path: String
     private let socket: CInt
 
