@@ -62,7 +62,9 @@ struct EnrolledSetTests {
             broker = nil
         }
 
-        func startDaemon() async throws { daemon = try await machine.startDaemon(for: .alice) }
+        func startDaemon() async throws {
+            daemon = try await machine.startDaemon(for: .alice, drawsItself: true)
+        }
 
         func stopDaemon() async throws {
             daemon?.process.stop(with: SIGTERM)

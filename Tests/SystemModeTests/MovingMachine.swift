@@ -91,7 +91,9 @@ final class MovingMachine: Sendable {
         """
 
     /// Starts alice's daemon of system mode like its unit.
-    func startDaemon() async throws -> SystemDaemon { try await machine.startDaemon(for: Self.alice) }
+    func startDaemon() async throws -> SystemDaemon {
+        try await machine.startDaemon(for: Self.alice, drawsItself: true)
+    }
 
     /// Bind-mounts an fprintd's templates where the broker looks for them.
     func show(templates: String) async throws {

@@ -72,7 +72,7 @@ private final class DisplayServer: Sendable {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
         process.arguments = [
             "--reuid=\(account.uid)", "--regid=\(account.uid)", "--clear-groups", "--", "/usr/bin/perl", "-e",
-            "listen(STDIN, 4096) or die; $| = 1; print q(.); sleep 60 for 1..60",
+            "my $test = getppid; listen(STDIN, 4096) or die; $| = 1; print q(.); sleep 1 while getppid == $test",
         ]
         process.standardInput = FileHandle(fileDescriptor: display.descriptor, closeOnDealloc: false)
         let output = Pipe()

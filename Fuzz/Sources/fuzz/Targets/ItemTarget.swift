@@ -78,7 +78,9 @@ enum ItemTarget: FuzzTarget {
     /// All keys of a keybag.
     static let keys: KeyRing = {
         let seal = Key(SecretBytes(copying: octets(32)))
-        let ring = try? KeyRing(seal: seal) { name in Key(SecretBytes(copying: octets(32, from: name.rawValue))) }
+        let ring = try? KeyRing(seal: seal) { name in
+            Key(SecretBytes(copying: octets(32, from: name.rawValue)))
+        }
         guard let ring else { fatalError("a ring with all keys is whole") }
         return ring
     }()

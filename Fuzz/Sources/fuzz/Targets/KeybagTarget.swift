@@ -79,7 +79,8 @@ enum KeybagTarget: FuzzTarget {
             "0000-0000-0000-0000-0000-0000-0000", "0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV", "", "O0IL 1",
             "0000000000000000000000000000", "00000000000000000000000000000", "\u{E4}",
         ]
-        return whole + records.prefix(6).map { StoredKeybag.file(of: $0, sealKey: key, deviceKey: key) } + damaged(whole[0], most: 20)
+        return whole + records.prefix(6).map { StoredKeybag.file(of: $0, sealKey: key, deviceKey: key) }
+            + damaged(whole[0], most: 20)
             + codes.map { Array($0.utf8) } + [validCode()]
     }
 

@@ -259,6 +259,8 @@ package final class SystemModeMachine: Sendable {
     ///   - environment: additions to the environment that the service manager gives it.
     ///   - hasBroker: starts a broker first, which lives as long as the returned daemon; without a broker no program
     ///     can use items.
+    ///   - drawsItself: whether a test's prompt program answers instead of an agent: the daemon examines its connections
+    ///     to a display, which an agent does otherwise, and its unit does not let the daemon.
     /// - Returns: the daemon.
     /// - Throws: ``TestKitError`` with the daemon's log when it exits.
     package func startDaemon(
@@ -266,7 +268,8 @@ package final class SystemModeMachine: Sendable {
         through wrapper: [String] = [],
         as account: Account = .touchstone,
         environment: [String: String] = [:],
-        withBroker hasBroker: Bool = false
+        withBroker hasBroker: Bool = false,
+        drawsItself: Bool = false
     ) async throws -> SystemDaemon {
         let broker = hasBroker ? try await startBroker() : nil
         let socket = try listen(for: user)
@@ -274,7 +277,11 @@ package final class SystemModeMachine: Sendable {
         let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
         let sandbox =
             wrapper.isEmpty && UnitSandbox.isPossible
-            ? try UnitSandbox(shipped: "touchstoned@.service", instance: "\(user.uid)") : nil
+            ? try UnitSandbox(
+                shipped: "touchstoned@.service",
+                instance: "\(user.uid)",
+                andCalls: drawsItself ? ["pidfd_getfd"] : []
+            ) : nil
         let process = try await start(
             try (sandbox?.wrapper(in: directory, listens: true) ?? wrapper + ["/bin/sh", "-c", pass, "sh"])
                 + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],

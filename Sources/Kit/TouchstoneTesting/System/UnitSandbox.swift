@@ -63,10 +63,11 @@ package struct UnitSandbox: Sendable {
         self.instance = instance
     }
 
-    /// Creates the sandbox of a shipped unit.
-    package init(shipped name: String, instance: String = "") throws {
+    /// Creates the sandbox of a shipped unit, which allows some more system calls.
+    package init(shipped name: String, instance: String = "", andCalls calls: [String] = []) throws {
         let text = try String(contentsOfFile: "\(Self.shippedUnits)/\(name)", encoding: .utf8)
-        self.init(text, instance: instance)
+        let more = calls.map { "SystemCallFilter=\($0)\n" }.joined()
+        self.init(more.isEmpty ? text : text + "\n[Service]\n" + more, instance: instance)
     }
 
     /// A command prefix that runs a command in the sandbox, for root.
