@@ -190,6 +190,8 @@ struct TPMInterruptionTests {
         try keychain.add("guarded", "kept too", .devicePasscode)
         keychain.stop(with: SIGTERM)
         let software = try DataCopy(of: keychain)
+        // The chip before it knows this keychain.
+        let chip = try await machine.chip.copyState()
         try keychain.use(tpm: machine.recorder.tcti)
         try await keychain.start()
         try keychain.unlock()
@@ -211,7 +213,13 @@ struct TPMInterruptionTests {
             try await keychain.stopped {}
             try keychain.unlock()
             #expect(try keychain.value("guarded") == "kept too")
+            // The chip knows this keychain now, and refuses a copy that says otherwise.
             try await keychain.stopped { try software.put(into: keychain) }
+            #expect(keychain.refusal()?.cause == .olderKeybag)
+            keychain.stop(with: SIGTERM)
+            try await machine.chip.restoreState(chip)
+            try software.put(into: keychain)
+            try await keychain.start()
             try keychain.unlock()
             return true
         }
