@@ -59,11 +59,16 @@ extension PrivateKeychain {
         )
     }
 
-    private func query(_ account: String) -> ItemQuery {
-        var query = ItemQuery(
+    /// The query for a secret, without its data.
+    static func query(for account: String) -> ItemQuery {
+        ItemQuery(
             itemClass: .genericPassword,
-            attributes: [.service: Self.service, .account: .string(account)]
+            attributes: [.service: service, .account: .string(account)]
         )
+    }
+
+    private func query(_ account: String) -> ItemQuery {
+        var query = Self.query(for: account)
         query.returns = .data
         return query
     }

@@ -40,7 +40,7 @@ struct ConnectionTests {
     @Test("a connection sends the greeting's nonce in its hello, before the first request")
     func hello() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
-        #expect(try keychain().delete(Self.numbered(3)) == 3)
+        #expect(try keychain().delete(Self.numbered(3)).count == 3)
         #expect(daemon.connections == 1)
     }
 
@@ -48,7 +48,7 @@ struct ConnectionTests {
     func reuse() throws {
         let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
         let keychain = keychain()
-        for number in 1...100 { #expect(try keychain.delete(Self.numbered(number)) == number) }
+        for number in 1...100 { #expect(try keychain.delete(Self.numbered(number)).count == number) }
         #expect(daemon.connections == 1)
     }
 
@@ -70,7 +70,9 @@ struct ConnectionTests {
         inThreads(threads) { thread in
             for round in 0..<50 {
                 let number = thread * 1000 + round
-                if (try? keychain.delete(Self.numbered(number))) != number { wrong.withLock { $0 += 1 } }
+                if (try? keychain.delete(Self.numbered(number)))?.count != number {
+                    wrong.withLock { $0 += 1 }
+                }
             }
         }
         #expect(wrong.withLock { $0 } == 0)
@@ -83,7 +85,7 @@ struct ConnectionTests {
         let keychain = keychain()
         let right = Mutex(0)
         inThreads(64) { thread in
-            if (try? keychain.delete(Self.numbered(thread))) == thread { right.withLock { $0 += 1 } }
+            if (try? keychain.delete(Self.numbered(thread)))?.count == thread { right.withLock { $0 += 1 } }
         }
         #expect(right.withLock { $0 } == 64)
         #expect(daemon.connections == 1)
@@ -96,11 +98,11 @@ struct ConnectionTests {
             try peer.reply(to: peer.next(), CountBody(1))
         }
         let keychain = keychain()
-        #expect(try keychain.delete(Self.numbered(1)) == 1)
+        #expect(try keychain.delete(Self.numbered(1)).count == 1)
         // The script has returned; its end closes once its thread gets there.
         while daemon.connections == 1 {
             do {
-                #expect(try keychain.delete(Self.numbered(2)) == 1)
+                #expect(try keychain.delete(Self.numbered(2)).count == 1)
             } catch {
                 #expect(error.remedy == .retry)
             }
@@ -136,8 +138,8 @@ struct ConnectionTests {
         // Connected while the broker is away, and replaced once it is back.
         try keychain.lock()
         #expect(daemon.connections == 2)
-        #expect(try keychain.delete(Self.numbered(2)) == 1)
-        #expect(try keychain.delete(Self.numbered(3)) == 1)
+        #expect(try keychain.delete(Self.numbered(2)).count == 1)
+        #expect(try keychain.delete(Self.numbered(3)).count == 1)
         #expect(daemon.connections == 3)
     }
 
@@ -160,7 +162,7 @@ struct ConnectionTests {
         }
         #expect(error?.authentication?.code == .systemCancel)
         #expect(error?.remedy == .retry)
-        #expect(try keychain.delete(Self.numbered(1)) == 5)
+        #expect(try keychain.delete(Self.numbered(1)).count == 5)
         #expect(daemon.connections == 2)
     }
 

@@ -112,7 +112,7 @@ struct ItemCallTests {
         #expect(error?.status == .allocate)
         let count = try keychain.delete(
             DeleteItems(query: ItemQuery(itemClass: .key), prompt: PromptFields())
-        )
+        ).count
         #expect(count == 1)
         #expect(cancelled.withLock { $0 } == [2])
         #expect(daemon.connections == 1)

@@ -248,7 +248,10 @@ final class ScriptedVault: ItemVault {
         return PasswordKey(SecretBytes(copying: octets))
     }
 
-    func settle() async { state.withLock { $0.settled += 1 } }
+    func settle() async -> Bool {
+        state.withLock { $0.settled += 1 }
+        return true
+    }
 
     func check() -> StoreReport {
         StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])

@@ -144,8 +144,8 @@ extension Visit {
 
     /// Deletes items; needs no authentication, but attributes can be compared only after the keybag was unlocked.
     ///
-    /// - Returns: the number of deleted items.
-    package func delete(_ body: DeleteItems) async throws(KeychainError) -> Int {
+    /// - Returns: the number of deleted items, and whether hardware counted the deletion.
+    package func delete(_ body: DeleteItems) async throws(KeychainError) -> DeletedItems {
         let query = body.query
         return try await serving(.deleteItems, seeking: query) { () async throws(KeychainError) in
             let searched = try groups.searched(by: query)
@@ -158,7 +158,7 @@ extension Visit {
                 try services.vault.delete(query, groups: searched)
             }
             record("delete", query.itemClass, count: count)
-            return count
+            return DeletedItems(count: count, isCounted: prompts.isCounted)
         }
     }
 

@@ -9,6 +9,8 @@ struct PromptBudget {
     /// Whether prompts are allowed.
     let mayAsk: Bool
     private var rounds = 0
+    /// Whether the hardware counted what the call changed, if it had to.
+    fileprivate(set) var isCounted = true
     /// Whether an evaluation found that the enrolled fingers changed.
     fileprivate var hasSeenChange = false
     /// The application password last used, and its key once it was derived.
@@ -76,7 +78,7 @@ extension Visit {
             switch consume outcome {
             case .done(let value): return value
             case .needsHardware(let value):
-                await services.vault.settle()
+                if await !services.vault.settle() { prompts.isCounted = false }
                 return value
             case .needsUser(let controls): try await ask(for: controls, operation, &prompts)
             case .needsKey:

@@ -7,15 +7,25 @@ public struct BackgroundDelays: Sendable {
     public var sweep: Duration
     /// How long a deleted record may stay in the log: one checkpoint then serves many deletions.
     public var purge: Duration
+    /// How long after hardware did not answer what it owes is tried again; each further wait is twice as long, up to an
+    /// hour.
+    public var retry: Duration
 
     /// The default delays of a daemon.
     public init(
         idle: Duration = .seconds(10),
         sweep: Duration = .seconds(2),
-        purge: Duration = .seconds(5)
+        purge: Duration = .seconds(5),
+        retry: Duration = .seconds(5)
     ) {
         self.idle = idle
         self.sweep = sweep
         self.purge = purge
+        self.retry = retry
+    }
+
+    /// The waits before each further try, without end.
+    var retries: some Sequence<Duration> {
+        sequence(first: retry) { min($0 * 2, .seconds(3600)) }
     }
 }

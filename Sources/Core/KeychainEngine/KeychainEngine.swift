@@ -90,6 +90,7 @@ public struct KeychainEngine: Sendable {
             counters: counters,
             requestedCost: derivation,
             isForTests: isForTests,
+            delays: delays,
             wallClock: wallClock,
             audit: audit
         )

@@ -42,7 +42,7 @@ struct RequestHandler: Sendable {
         case .copyItems(let body): try await copy(body, id, reply)
         case .updateItems(let body):
             try reply(head.message(CountBody(try await visit.update(body, request: id))))
-        case .deleteItems(let body): try reply(head.message(CountBody(try await visit.delete(body))))
+        case .deleteItems(let body): try reply(head.message(try await visit.delete(body)))
         case .replaceItem(let body): try reply(head.message(try await visit.replace(body, request: id)))
         case .eraseItems(let body): try reply(head.message(try await visit.erase(body)))
         case .makeKey(let body): try reply(head.message(KeyReply(try await visit.makeKey(body, request: id))))

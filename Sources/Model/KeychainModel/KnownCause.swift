@@ -67,6 +67,9 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case notSetUp = "keybag: notSetUp"
     /// There is a keybag already.
     case alreadySetUp = "keybag: alreadySetUp"
+    /// The keybag's new file is in place, but the disk failed to confirm it: it counts, unless the power fails; the detail is
+    /// the system's error.
+    case unconfirmedChange = "keybag: change not confirmed"
     /// The text typed is not the recovery code.
     case recoveryCode = "keybag: recoveryCode"
     /// The text typed cannot be a recovery code.

@@ -116,6 +116,16 @@ struct AtomicFile {
         }
     }
 
+    /// Makes the present file and its name durable, if they are not yet.
+    func sync() throws(KeychainError) {
+        guard let file = try directory.openFile(name, O_RDONLY) else {
+            throw FileError.keychainError(ENOENT)
+        }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw FileError.keychainError(errno) }
+        try directory.sync()
+    }
+
     /// Writes all of `octets` from `offset` on.
     static func write(_ octets: [UInt8], to file: CInt, at offset: Int) throws(KeychainError) {
         var count = 0

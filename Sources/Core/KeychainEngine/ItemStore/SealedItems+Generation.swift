@@ -81,16 +81,18 @@ extension SealedItems {
         if isNoted { await settle() }
     }
 
-    /// Advances the hardware's counter after the store's; a failure is retried with the next commit.
-    public func settle() async {
-        guard let counters, let name = keys.current.counter else { return }
-        let isMine = withState { state in
-            guard !state.isSettlingGeneration, state.isGenerationBehind else { return false }
-            state.isSettlingGeneration = true
-            return true
+    /// Advances the hardware's counter after the store's; a failure is told, and tried again until it succeeds.
+    ///
+    /// - Returns: whether the hardware counted all changes so far.
+    @discardableResult
+    public func settle() async -> Bool {
+        guard let counters, let name = keys.current.counter else { return true }
+        switch withState({ $0.takeTurn() }) {
+        case .none: return true
+        case .others: return await settledByOthers()
+        case .mine: break
         }
-        guard isMine else { return }
-        defer { withState { $0.isSettlingGeneration = false } }
+        var failure: KeychainError?
         do throws(KeychainError) {
             var isBehind = true
             while isBehind {
@@ -102,9 +104,59 @@ extension SealedItems {
                 }
             }
         } catch {
-            report(.generationUncounted, detail: error.cause?.code ?? "")
+            failure = error
+        }
+        noteCounting(failure)
+        return failure == nil
+    }
+
+    /// Waits for the one who advances the counter now, who looks for changes made meanwhile.
+    private func settledByOthers() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isCounted: Bool? = withState { state in
+                guard !state.isSettlingGeneration else {
+                    state.settled.append(continuation)
+                    return nil
+                }
+                return !state.isGenerationBehind
+            }
+            if let isCounted { continuation.resume(returning: isCounted) }
         }
     }
+
+    /// Tells who waits for the hardware's count, and tries again later if it failed.
+    private func noteCounting(_ failure: KeychainError?) {
+        let (waiting, wasUncounted) = withState { state in
+            defer {
+                state.isSettlingGeneration = false
+                state.settled = []
+                state.isUncounted = failure != nil
+                if failure != nil { countLater(&state) }
+            }
+            return (state.settled, state.isUncounted)
+        }
+        for continuation in waiting { continuation.resume(returning: failure == nil) }
+        if let failure {
+            if !wasUncounted { report(.generationUncounted, detail: failure.cause?.code ?? "") }
+        } else if wasUncounted {
+            report(.generationCounted)
+        }
+    }
+
+    private func countLater(_ state: inout State) {
+        guard state.counting == nil else { return }
+        state.counting = Task(priority: .background) { [weak self, delays] in
+            for delay in delays.retries {
+                guard (try? await Task.sleep(for: delay)) != nil, let self else { return }
+                guard await settle() else { continue }
+                withState { $0.counting = nil }
+                return
+            }
+        }
+    }
+
+    /// Whether the hardware failed to count changes that no older copy may undo, and has not made up for it.
+    var isUncounted: Bool { withState { $0.isUncounted } }
 
     private func grow(_ state: inout State) -> Bool {
         guard state.isGenerationInStep, let counted = state.countedGeneration, let store = state.store,
@@ -125,5 +177,15 @@ extension SealedItems.State {
     var isGenerationBehind: Bool {
         guard let countedGeneration, let generation = store?.itemSet.generation else { return false }
         return generation > countedGeneration
+    }
+
+    enum Turn { case mine, others, none }
+
+    /// Whose turn it is to let the hardware follow.
+    mutating func takeTurn() -> Turn {
+        guard !isSettlingGeneration else { return .others }
+        guard isGenerationBehind else { return .none }
+        isSettlingGeneration = true
+        return .mine
     }
 }

@@ -17,6 +17,12 @@ public final class SealedItems: Sendable, AuditReporter {
         /// The hardware's count of the store's generation; nil while unknown.
         var countedGeneration: UInt64?
         var isSettlingGeneration = false
+        /// Wait for the end of that.
+        var settled: [CheckedContinuation<Bool, Never>] = []
+        /// Whether the hardware failed to count, until it does.
+        var isUncounted = false
+        /// Lets the hardware count once it answers.
+        var counting: Task<Void, Never>?
         var isTamperingReported = false
         var isReplacementReported = false
         var lastCommit = ContinuousClock.now
@@ -28,7 +34,7 @@ public final class SealedItems: Sendable, AuditReporter {
         var sweep: Task<Void, Never>?
 
         func cancelTasks() {
-            for task in [purge, settling, sweep] { task?.cancel() }
+            for task in [purge, settling, sweep, counting] { task?.cancel() }
         }
     }
 

@@ -41,7 +41,8 @@ extension Keybag {
             replacing: former,
             storeID: storeID,
             salt: salt,
-            cost: cost
+            cost: cost,
+            using: sealer
         )
     }
 
@@ -53,10 +54,12 @@ extension Keybag {
         replacing former: KeybagRecord?,
         storeID: [UInt8],
         salt: [UInt8],
-        cost: PasscodeDerivation.Cost
+        cost: PasscodeDerivation.Cost,
+        using sealer: any KeySealer
     ) async throws(KeychainError) -> PasscodeBinding {
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
-        await removeLeftovers(keeping: former, of: storeID)
+        // What interrupted operations left would otherwise fill the hardware; but a power failure may bring a keybag back.
+        if !isUnconfirmed { try? await clearHardware(keeping: former, of: storeID) }
         let sealed = try await sealer.seal(authorization: authorization.copy(), for: storeID)
         let blob = sealed.blob
         let device = Key(sealed.secret.copy())
@@ -98,7 +101,8 @@ extension Keybag {
             replacing: former,
             storeID: former.storeID,
             salt: former.salt,
-            cost: former.cost
+            cost: former.cost,
+            using: sealer
         )
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)

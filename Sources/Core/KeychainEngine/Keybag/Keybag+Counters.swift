@@ -30,21 +30,6 @@ extension Keybag {
         }
     }
 
-    /// Destroys hardware objects that an interrupted operation left behind and that no keybag refers to.
-    func removeLeftovers(keeping record: KeybagRecord?, of storeID: [UInt8]) async {
-        try? await sealer.removeLeftovers(keeping: record?.blob, of: storeID)
-        let names = record?.hardware?.objects.map(\.blob) ?? []
-        try? await counters?.removeLeftovers(keeping: names, of: storeID)
-    }
-
-    /// Destroys counters that no keybag refers to any more.
-    func destroy(_ names: KeybagRecord.HardwareCounters?) async {
-        guard let counters, let names else { return }
-        try? await counters.destroyEpoch(names.epoch)
-        try? await counters.destroyGeneration(names.generation)
-        if let mark = names.mark { try? await counters.destroyMark(mark) }
-    }
-
     /// Advances the epoch and stores its name in the record, with a new counter if the former one is gone; nil without
     /// hardware.
     func nextEpoch(of record: inout KeybagRecord) async throws(KeychainError) -> Key? {
@@ -107,31 +92,49 @@ extension Keybag {
         return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
     }
 
-    /// Writes a record with a new seal on this machine's hardware in place of the former one.
+    /// Writes a record with a new seal in place of the former one.
     ///
-    /// The former seal and its counters are destroyed once the new keybag is durable. Secrets that only the former
-    /// hardware could open are lost: without it the current set gets a new key.
+    /// The former seal and its counters are destroyed once the new keybag is durable, and the new ones only if the new
+    /// keybag is surely not on the disk: at no point are both closed. Secrets that only the former hardware could open
+    /// are lost: without it the current set gets a new key.
+    ///
+    /// - Parameters:
+    ///   - former: the record on the disk.
+    ///   - record: the new one, afterwards as it was written.
+    ///   - keybagKey: the key of both.
+    ///   - isHardwareAway: whether the new seal is one without the hardware, which does not answer.
+    /// - Throws: ``KeychainError``; with ``KnownCause/unconfirmedChange`` if the new keybag counts nevertheless.
     func replace(
         _ former: KeybagRecord,
         with record: inout KeybagRecord,
-        keybagKey: Key
+        keybagKey: Key,
+        isHardwareAway: Bool = false
     ) async throws(KeychainError) {
-        let made: KeybagRecord.HardwareCounters?
-        do throws(KeychainError) {
-            made = try await moveCounters(of: &record, keybagKey)
-        } catch {
-            try? await sealer.destroy(record.blob)
-            throw error
+        var made: KeybagRecord.HardwareCounters?
+        if isHardwareAway {
+            record.hardware = nil
+            if former.hardware != nil {
+                record.endEpoch(metadata: metadataKey(of: record, keybagKey), at: wallClock())
+            }
+        } else {
+            do throws(KeychainError) {
+                made = try await moveCounters(of: &record, keybagKey)
+            } catch {
+                await discard(record.blob, nil)
+                throw error
+            }
         }
-        do throws(KeychainError) {
-            try writeKeybag(&record, keybagKey: keybagKey)
-        } catch {
-            try? await sealer.destroy(record.blob)
-            await destroy(made)
-            throw error
+        // Named until they are destroyed, which may fail now.
+        record.retire(former, hasSeal: sealer.isInHardware(former.blob))
+        let written = write(&record, keybagKey: keybagKey)
+        switch written {
+        case .durable, .unconfirmed: await removeLeftovers(keybagKey: keybagKey)
+        case .refused: await discard(record.blob, made)
+        case .unknown: break
         }
-        try? await sealer.destroy(former.blob)
-        if record.hardware != former.hardware { await destroy(former.hardware) }
+        if let error = written.error { throw error }
+        // Written once more if the former objects are gone.
+        if let written = standing.record { record = written }
     }
 
     /// Moves the record's counters to this machine's hardware.
@@ -159,8 +162,6 @@ extension Keybag {
         }
         var made = try await makeCounters(for: record.storeID)
         if let value = made?.generation { made?.names.adoptsAt = value }
-        // Without hardware its objects stay where they are: the record tells that they are known.
-        if made == nil { record.former += record.hardware?.objects ?? [] }
         record.hardware = made?.names
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: made?.epochSecret)
         if let currentSet {

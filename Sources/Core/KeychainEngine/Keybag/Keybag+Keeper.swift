@@ -31,8 +31,11 @@ extension Keybag: KeybagKeeper {
         } else if record?.assurance == .test, report.assurance > .test {
             reasons.append("The keybag was made with test parts.")
         }
-        guard !reasons.isEmpty else { return report }
-        return AssuranceReport(.test, reasons: reasons + report.reasons)
+        let owed = owedByHardware
+        guard !reasons.isEmpty else {
+            return AssuranceReport(report.assurance, reasons: report.reasons + owed)
+        }
+        return AssuranceReport(.test, reasons: reasons + report.reasons + owed)
     }
 
     /// Creates a recovery code as text.
@@ -167,17 +170,7 @@ extension Keybag: KeybagKeeper {
         let former = recovered.record
         let (keybagKey, privateKey) = (recovered.keybagKey, recovered.privateKey)
         try restoreDeviceKey(isDoubted: !recovered.isIntact)
-        let binding = try await bind(
-            passcode,
-            keybagKey,
-            privateKey,
-            replacing: former,
-            storeID: former.storeID,
-            cost: former.cost
-        )
-        var record = former
-        binding.apply(to: &record)
-        try await replace(former, with: &record, keybagKey: keybagKey)
+        let record = try await resealed(former, for: passcode, keybagKey, privateKey)
         // The counts were authenticated with the device key: if that is new, or they are damaged, reset them.
         if !recovered.isIntact || (try? attempts.load()) == nil { try attempts.reset() }
         try await unlock(record, with: keybagKey, isRecovered: true)

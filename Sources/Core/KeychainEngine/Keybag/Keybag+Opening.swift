@@ -118,6 +118,7 @@ extension Keybag {
         }
         standing = opened
         if let found { try await settle(found, adopting: isAdopting, at: counted) }
+        if isFirst || hasLeftovers { await removeLeftovers() }
         await complete()
         await renewEscrow(of: keybagKey)
     }
@@ -135,6 +136,8 @@ extension Keybag {
             if record.revision == 0 {
                 guard known == 0 else { return }
                 try writeKeybag(&record)
+            } else if isUnconfirmed {
+                try writeKeybag(&record)
             }
             if let counters, record.hardware != nil, record.hardware?.mark == nil {
                 record.hardware?.mark = try await counters.makeMark(of: record.storeID)
@@ -143,8 +146,13 @@ extension Keybag {
         } catch {
             report(.backgroundFailed, detail: "keybag: \(error.cause?.code ?? "")")
         }
-        guard let written = standing.record?.revision, let known = items.knownKeybag() else { return }
-        if known != written { await items.countOn(keybag: written) }
+        guard let written = standing.record?.revision, let known = items.knownKeybag(), known != written
+        else {
+            return
+        }
+        // Items that know of a keybag which a power failure takes away would refuse the former one.
+        guard !isUnconfirmed, (try? file.sync()) != nil else { return }
+        await items.countOn(keybag: written)
     }
 
     /// Writes both files again if one of them did not hold the keybag that was opened, and no write has replaced them since.

@@ -59,8 +59,11 @@ extension Keybag {
             seenCompletions = enrolled?.completions ?? 0
             try save(record, ring, keybagKey, generation: counters?.generation, fill)
         } catch {
-            try? await sealer.destroy(binding.blob)
-            await destroy(counters?.names)
+            // Unless the keybag may be on the disk after all.
+            let found = try? file.read().keybags
+            if found?.contains(where: { $0.record.storeID == storeID }) == false {
+                await discard(binding.blob, counters?.names)
+            }
             throw error
         }
         try useNewItems(counted: counters?.generation)

@@ -14,6 +14,7 @@ public actor Keybag: AuditReporter {
     let requestedCost: PasscodeDerivation.Cost?
     /// Whether this daemon has a test part: then it opens only keybags whose assurance is `test`.
     let isForTests: Bool
+    let delays: BackgroundDelays
     let file: KeybagFile
     /// The counts of failed attempts.
     let attempts: AttemptFile
@@ -33,6 +34,12 @@ public actor Keybag: AuditReporter {
     var fileState = FileState.inStep
     /// Whether the next right passcode seals the keybag again.
     var isMigrating = false
+    /// Whether hardware may hold something of this keychain that it did not remove when it was to.
+    var hasLeftovers = false
+    /// Whether the disk failed to confirm the present record.
+    var isUnconfirmed = false
+    /// Removes the leftovers once the hardware answers.
+    var removal: Task<Void, Never>?
 
     private(set) var isBusy = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -47,9 +54,11 @@ public actor Keybag: AuditReporter {
         counters: (any HardwareGuard)?,
         requestedCost: PasscodeDerivation.Cost?,
         isForTests: Bool,
+        delays: BackgroundDelays,
         wallClock: @escaping @Sendable () -> Int64,
         audit: (any AuditLog)?
     ) {
+        self.delays = delays
         self.standing = standing
         self.file = file
         self.directory = directory
@@ -82,6 +91,7 @@ public actor Keybag: AuditReporter {
 
     /// Locks the keybag and closes the files; no later call succeeds.
     func close() {
+        removal?.cancel()
         standing.close()
         items.close()
     }
@@ -110,6 +120,32 @@ extension Keybag {
         throw KeychainError(.notAvailable, cause: .notForTests)
     }
 
+    /// Where a record is after an attempt to write it: what the disk has counts, not which call failed.
+    enum Written {
+        /// On the disk, durably.
+        case durable
+        /// In the place of the former one, but the disk failed afterwards: a power failure may bring the former one back.
+        case unconfirmed(KeychainError)
+        /// Not on the disk: the former one counts.
+        case refused(KeychainError)
+        /// The disk cannot be read, so either may count.
+        case unknown(KeychainError)
+
+        /// The error for the caller; nil if there is none.
+        var error: KeychainError? {
+            switch self {
+            case .durable: nil
+            case .unconfirmed(let error):
+                KeychainError(
+                    error.status,
+                    cause: DriverCause(.unconfirmedChange, detail: error.cause?.code),
+                    remedy: .check
+                )
+            case .refused(let error), .unknown(let error): error
+            }
+        }
+    }
+
     /// Writes the keybag, all or nothing, and makes it the current one together with another change of its state.
     ///
     /// The record gets the next revision, and its seal by `keybagKey`, or by the keys in memory if that is nil.
@@ -118,21 +154,50 @@ extension Keybag {
         keybagKey: Key? = nil,
         with change: (inout Standing) -> Void = { _ in }
     ) throws(KeychainError) {
+        if let error = write(&record, keybagKey: keybagKey, with: change).error { throw error }
+    }
+
+    /// ``writeKeybag(_:keybagKey:with:)``, for callers who destroy something afterwards.
+    func write(
+        _ record: inout KeybagRecord,
+        keybagKey: Key? = nil,
+        with change: (inout Standing) -> Void = { _ in }
+    ) -> Written {
         // The first seal makes a record of a version before 4 authentic: the items must know of none.
         let isFirst = record.revision == 0
-        guard !isFirst || items.fault == nil && items.knownKeybag() == 0 else { throw .damaged }
+        guard !isFirst || items.fault == nil && items.knownKeybag() == 0 else { return .refused(.damaged) }
         var next = record
         next.revision += 1
-        try writeFile(of: next, keybagKey: keybagKey)
+        let written = put(next, keybagKey: keybagKey)
+        switch written {
+        case .durable: isUnconfirmed = false
+        case .unconfirmed: isUnconfirmed = true
+        case .refused, .unknown: return written
+        }
         record = next
         var new = standing
         new.wrote(record)
         change(&new)
         standing = new
+        return written
     }
 
-    func writeFile(of record: KeybagRecord, keybagKey: Key?) throws(KeychainError) {
-        try file.replace(with: octets(of: record, keybagKey))
+    /// Puts a record on the disk; after a failure it reads the disk, and tries once more if the record is there.
+    func put(_ record: KeybagRecord, keybagKey: Key?) -> Written {
+        var failure: KeychainError?
+        for _ in 0..<2 {
+            do throws(KeychainError) {
+                try writeFile(of: record, keybagKey: keybagKey)
+                return .durable
+            } catch {
+                guard let reading = try? file.read() else { return .unknown(error) }
+                guard reading.intact?.record == record else {
+                    return reading.isMissing || reading.intact != nil ? .refused(error) : .unknown(error)
+                }
+                failure = error
+            }
+        }
+        return failure.map(Written.unconfirmed) ?? .durable
     }
 
     /// Writes the first keybag of a directory; one that is there stays.
@@ -140,6 +205,10 @@ extension Keybag {
     /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is one.
     func makeFile(of record: KeybagRecord, keybagKey: Key) throws(KeychainError) {
         try file.make(octets(of: record, keybagKey))
+    }
+
+    private func writeFile(of record: KeybagRecord, keybagKey: Key?) throws(KeychainError) {
+        try file.replace(with: octets(of: record, keybagKey))
     }
 
     private func octets(of record: KeybagRecord, _ keybagKey: Key?) throws(KeychainError) -> [UInt8] {

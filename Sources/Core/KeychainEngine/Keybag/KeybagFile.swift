@@ -96,6 +96,9 @@ struct KeybagFile {
         try? copy.make(octets)
     }
 
+    /// Makes the files durable, if they are not yet.
+    func sync() throws(KeychainError) { try keybag.sync() }
+
     /// Replaces both files.
     ///
     /// - Returns: whether the copy was replaced too; if not, it is written at the next unlock.

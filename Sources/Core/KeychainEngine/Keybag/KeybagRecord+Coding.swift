@@ -13,7 +13,8 @@ extension KeybagRecord {
     private static let counts = [17, 19, 20, 21]
     /// Numbers that only grow are never near this; a greater one is damage.
     private static let greatestNumber = UInt64(1) << 62
-    private static let mostFormer = 32
+    /// The most hardware objects in ``former``.
+    static let mostFormer = 32
 
     /// The fields of the present version, without the version itself.
     func encoded() -> [UInt8] {

@@ -105,14 +105,14 @@ extension RemoteKeychain {
 
     /// Deletes all items that match, atomically.
     ///
-    /// - Returns: the number of items.
+    /// - Returns: the number of items, and whether hardware counted the deletion.
     @discardableResult
     public func delete(
         _ request: DeleteItems,
         cancellation: Cancellation? = nil
-    ) throws(KeychainError) -> Int {
+    ) throws(KeychainError) -> DeletedItems {
         try request.query.checkLimits()
         try request.prompt.checkLimits()
-        return try call(.deleteItems, request, reply: CountBody.self, cancellation: cancellation).count
+        return try call(.deleteItems, request, reply: DeletedItems.self, cancellation: cancellation)
     }
 }

@@ -86,8 +86,9 @@ struct RightItem {
     ///
     /// - Throws: ``KeychainError`` with `errSecItemNotFound` if there is none.
     func delete(from keychain: RemoteKeychain, prompt: PromptFields) throws(KeychainError) {
-        let count = try keychain.delete(DeleteItems(query: query(returns: [], limit: .all), prompt: prompt))
-        guard count > 0 else { throw KeychainError(.itemNotFound) }
+        let query = query(returns: [], limit: .all)
+        let deleted = try keychain.delete(DeleteItems(query: query, prompt: prompt))
+        guard deleted.count > 0 else { throw KeychainError(.itemNotFound) }
     }
 
     private func query(returns: ItemQuery.Returns, limit: ItemQuery.Limit = .one) -> ItemQuery {

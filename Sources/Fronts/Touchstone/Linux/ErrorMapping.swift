@@ -84,7 +84,7 @@ extension TouchstoneError.Code {
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
             case .suspended: .systemCancelled
             case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway, .programUnverified,
-                .filesReplaced:
+                .filesReplaced, .unconfirmedChange:
                 .serviceFailed
             case .weakPasscode: .refused
             case .prompterMissing, .inBackground, .noAgent: .noPromptPlace

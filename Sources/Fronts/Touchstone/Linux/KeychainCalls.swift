@@ -120,7 +120,7 @@ struct KeychainCalls {
                 try client.delete(
                     DeleteItems(query: query.itemQuery(.invalidated), prompt: prompt),
                     cancellation: cancellation
-                )
+                ).count
             }
         }
         return (count ?? 0) > 0

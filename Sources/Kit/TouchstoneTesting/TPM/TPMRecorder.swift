@@ -14,6 +14,8 @@ package final class TPMRecorder: Sendable {
     package enum Treatment: Sendable, Equatable {
         /// Forwards it to the chip, and returns the response.
         case pass
+        /// Drops the command and the connection: the chip is not reachable.
+        case loseCommand
         /// Forwards it to the chip, then drops the response and the connection.
         case loseAnswer
         /// Cuts the power before the chip gets it.
@@ -101,6 +103,7 @@ package final class TPMRecorder: Sendable {
         case .powerOffBefore:
             chip.powerOff()
             return nil
+        case .loseCommand: return nil
         case .answer(let code):
             command.answer = Self.error(code)
             return command.answer

@@ -52,8 +52,14 @@ public struct AuditEvent: Sendable, Equatable {
         case tamperDetected
         /// The hardware refused to escrow a key: the next unlock needs the passcode.
         case escrowRefused
-        /// The hardware failed to count the store's generation; the next commit retries.
+        /// The hardware failed to count the store's generation, which is tried again.
         case generationUncounted
+        /// The hardware counted what it had failed to count.
+        case generationCounted
+        /// The hardware did not remove the seal of a former passcode, which is tried again.
+        case formerSealKept
+        /// The hardware removed the seals of former passcodes that it had not removed before.
+        case formerSealRemoved
         /// The hardware's lockout authorisation was set.
         case lockoutProtected
         /// Another sender than fprintd sent its signals.

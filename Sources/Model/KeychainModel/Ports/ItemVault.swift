@@ -83,8 +83,11 @@ public protocol ItemVault: Sendable {
     /// Derives an application password's key, for ``ItemAuthorization/passwordKey``.
     func key(of password: ApplicationPassword) async throws(KeychainError) -> PasswordKey
 
-    /// Advances the hardware's counter after the changes so far; a failure is logged, and retried with the next change.
-    func settle() async
+    /// Advances the hardware's counter after the changes so far; a failure is logged, and tried again until it succeeds.
+    ///
+    /// - Returns: whether the hardware counted all changes so far.
+    @discardableResult
+    func settle() async -> Bool
 
     /// Reads every item and the set's digest, and reports those that are not authentic.
     func check() -> StoreReport

@@ -228,6 +228,37 @@ public struct DeleteItems: WireBody, Sendable {
     }
 }
 
+/// The result of a deletion: the number of items, or `[number, false]` if hardware has yet to count the deletion.
+public struct DeletedItems: WireBody, Sendable, Equatable {
+    /// The number of items.
+    public let count: Int
+    /// Whether no older copy of the store can bring them back.
+    ///
+    /// False while the hardware that counts does not answer; the daemon tries again by itself.
+    public let isCounted: Bool
+
+    /// Reports a deletion.
+    public init(count: Int, isCounted: Bool) {
+        self.count = count
+        self.isCounted = isCounted
+    }
+
+    /// Writes the result.
+    public func encode(to writer: inout WireWriter) {
+        if !isCounted { writer.writeArrayHead(count: 2) }
+        writer.write(Int64(count))
+        if !isCounted { writer.write(false) }
+    }
+
+    /// Reads the result.
+    public init(from reader: inout CBORReader) throws {
+        let isPlain = try reader.peekType() != .array
+        if !isPlain { try reader.readFields(2) }
+        count = Int(try reader.readInteger())
+        isCounted = isPlain ? true : try reader.readBool()
+    }
+}
+
 /// The body of a result: an array of ``EncodedItems``' maps.
 public enum ItemsReply {
     /// A complete reply message with a page of items, built in the page's own memory.

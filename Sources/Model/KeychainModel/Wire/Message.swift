@@ -55,7 +55,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case copyItems = 21
     /// ``UpdateItems``; answered by the number of items.
     case updateItems = 22
-    /// ``DeleteItems``; answered by the number of items.
+    /// ``DeleteItems``; answered by ``DeletedItems``.
     case deleteItems = 23
     /// ``MakeKey``; answered by ``KeyReply``.
     case makeKey = 24

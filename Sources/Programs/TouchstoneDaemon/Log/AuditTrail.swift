@@ -57,11 +57,13 @@ final class AuditTrail: AuditLog {
             .backgroundFailed:
             .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
-            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost, .brokerLost:
+            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .formerSealKept,
+            .busLost,
+            .brokerLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
-            .keybagPutAside:
+            .keybagPutAside, .generationCounted, .formerSealRemoved:
             .notice
         }
     }
@@ -69,10 +71,11 @@ final class AuditTrail: AuditLog {
     private static func outcome(of kind: AuditEvent.Kind) -> String {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
-            .keybagRecovered, .keybagPutAside, .lockoutProtected, .itemsMoved, .itemAccessed, .keyAccessed:
+            .keybagRecovered, .keybagPutAside, .lockoutProtected, .itemsMoved, .itemAccessed, .keyAccessed,
+            .generationCounted, .formerSealRemoved:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,
-            .escrowRefused, .generationUncounted:
+            .escrowRefused, .generationUncounted, .formerSealKept:
             "refused"
         case .authenticationCancelled: "cancelled"
         case .requestFailed, .backgroundFailed: "failed"

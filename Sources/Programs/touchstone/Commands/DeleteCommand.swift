@@ -20,11 +20,17 @@ struct DeleteCommand: ParsableCommand {
 
     func run() throws {
         if !yes { try confirm() }
+        let isCounted: Bool
         if names.count == 1, let name = names.first {
-            try StoredSecrets().delete(name)
+            isCounted = try StoredSecrets().delete(name)
         } else {
-            try StoredSecrets().delete(names)
+            isCounted = try StoredSecrets().delete(names)
         }
+        guard !isCounted else { return }
+        Output.complain(
+            "deleted, not yet counted: the TPM does not answer, and until it does, an older copy of the keychain's "
+                + "files would bring it back; the daemon tries again by itself, and touchstone status tells the rest"
+        )
     }
 
     private func confirm() throws(CommandError) {

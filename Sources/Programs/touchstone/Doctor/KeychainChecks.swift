@@ -77,6 +77,11 @@ enum KeychainChecks {
         let reasons =
             status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: " ")
         let text = status.assurance.name + reasons
+        if text.includes("this is tried again") {
+            let remedy =
+                "leave the daemon running until the TPM answers; touchstone status tells when it is done"
+            return .warn("device key", text, remedy)
+        }
         switch status.assurance {
         case .tpm: return .ok("device key", text)
         case .tpmWeak: return .warn("device key", text, "touchstone setup --set-lockout-auth")

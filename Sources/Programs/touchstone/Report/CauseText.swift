@@ -149,6 +149,11 @@ enum CauseText {
             )
         case .newerExport: ("a newer version made the export", "install that version here")
         case .exportParts: ("the connection to the daemon was lost; no keychain was created", "try again")
+        case .unconfirmedChange:
+            (
+                "the disk failed after the change was made (\(why)): it counts now, but may be lost when the power fails",
+                "see what the system's log says about the disk, then make the change again"
+            )
         case .otherHardware:
             (
                 "the keychain is sealed to another TPM, or this one was cleared",

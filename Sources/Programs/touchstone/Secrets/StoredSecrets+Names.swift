@@ -67,7 +67,9 @@ extension StoredSecrets {
     }
 
     /// Deletes secrets permanently, all or none.
-    func delete(_ names: [ItemName]) throws(CommandError) {
+    ///
+    /// - Returns: whether hardware counted the deletion, if it counts any.
+    func delete(_ names: [ItemName]) throws(CommandError) -> Bool {
         var references: [PersistentReference] = []
         for name in names {
             guard let reference = try find(name).reference else { continue }
@@ -75,9 +77,9 @@ extension StoredSecrets {
         }
         do throws(KeychainError) {
             let query = ItemQuery(itemClass: .genericPassword, limit: .all, references: references)
-            try keychain.delete(
+            return try keychain.delete(
                 DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets."))
-            )
+            ).isCounted
         } catch {
             throw ErrorText.describe(error)
         }

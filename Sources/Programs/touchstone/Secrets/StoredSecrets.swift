@@ -119,14 +119,16 @@ struct StoredSecrets {
     }
 
     /// Deletes a secret permanently, including one that was invalidated.
-    func delete(_ name: ItemName) throws(CommandError) {
+    ///
+    /// - Returns: whether hardware counted the deletion, if it counts any.
+    func delete(_ name: ItemName) throws(CommandError) -> Bool {
         do throws(KeychainError) {
-            try keychain.delete(
+            return try keychain.delete(
                 DeleteItems(
                     query: query(name, returns: .invalidated),
                     prompt: prompt("Delete '\(name.text)'.")
                 )
-            )
+            ).isCounted
         } catch {
             throw failure(error, name)
         }
