@@ -40,7 +40,7 @@ struct CallerDisguiseTests {
         arguments: Trick.allCases
     )
     func tricks(trick: Trick) async throws {
-        let disguise = try Disguise()
+        let disguise = try await Disguise()
         for _ in 0..<(trick == .mountAsAnybody ? CaseSize.of(10, full: 200) : 1) {
             let groups = try await disguise.groups(seenFrom: trick)
             #expect(!groups.isEmpty, "\(disguise.log)")
@@ -53,14 +53,14 @@ struct CallerDisguiseTests {
 
     @Test("a program that asks twice, or whose first thread has ended, keeps its identity")
     func control() async throws {
-        let disguise = try Disguise()
+        let disguise = try await Disguise()
         #expect(try await disguise.groups(seenFrom: nil) == [["touchstone"], ["touchstone"]])
         #expect(try await disguise.groups(of: "threads", in: []) == [["touchstone"], ["touchstone"]])
     }
 
     @Test("an impersonation is logged, and earlier authentications no longer count")
     func told() async throws {
-        let disguise = try Disguise()
+        let disguise = try await Disguise()
         _ = try await disguise.groups(seenFrom: .lends)
         let event = disguise.server.audit.events.first { $0.kind == .clientRefused }
         #expect(event?.detail == "another program on the connection of \(disguise.trusted)")
@@ -83,19 +83,15 @@ private final class Disguise {
 
     var log: String { (try? String(contentsOfFile: directory.appending("log"), encoding: .utf8)) ?? "" }
 
-    init() throws {
+    init() async throws {
         directory = try TemporaryDirectory()
         trusted = directory.appending("trusted")
         own = directory.appending("own")
         for path in [trusted, own] {
             // Copied by a child process: a program that another test starts at this moment would inherit the
             // descriptor open for writing, and a file open for writing cannot be executed (ETXTBSY).
-            let copy = Process()
-            copy.executableURL = URL(fileURLWithPath: "/bin/cp")
-            copy.arguments = ["--dereference", Self.python, path]
-            try copy.run()
-            copy.waitUntilExit()
-            #expect(copy.terminationStatus == 0)
+            let copy = try await Finished.running(["/bin/cp", "--dereference", Self.python, path])
+            #expect(copy.status == 0)
         }
         let path = directory.path
         layout = try #require(Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }))

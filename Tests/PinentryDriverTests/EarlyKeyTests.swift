@@ -29,6 +29,11 @@ struct EarlyKeyTests {
         var reachesPrompt: Bool { self != .before }
     }
 
+    /// Longer than a busy machine may delay a key that is pressed as soon as a prompt appears.
+    static let readingPause = Duration.seconds(3)
+    /// When a person has read a prompt.
+    static let afterPause = readingPause + .milliseconds(300)
+
     private let terminal: PseudoTerminal
 
     init() throws { terminal = try PseudoTerminal() }
@@ -52,8 +57,7 @@ struct EarlyKeyTests {
             case .before, .atOnce, .twice: break
             case .acrossStart: terminal.press(.text("ild"), .enter)
             case .acrossPause:
-                // Not only as late as the pause after curses has drawn a star for the first key.
-                try await Task.sleep(for: .milliseconds(600))
+                try await Task.sleep(for: Self.afterPause)
                 terminal.press(.text("m -rf build"), .enter)
             }
             if moment.reachesPrompt {
@@ -61,10 +65,11 @@ struct EarlyKeyTests {
                 try await terminal.wait(for: "discarded.")
                 try await terminal.wait(for: "Passcode:")
             }
-            try await Task.sleep(for: .milliseconds(600))
+            try await Task.sleep(for: Self.afterPause)
             terminal.press(.text("correct horse"), .enter)
         }()
-        let answer = try await Answer(PinentryPrompter(program), .unlock(), at: terminal)
+        let prompter = PinentryPrompter(program, readingPause: Self.readingPause)
+        let answer = try await Answer(prompter, .unlock(), at: terminal)
         #expect(answer == .entered("correct horse"))
         try await typing
         let words = PinentryBox.earlyText.split(separator: " ")
@@ -84,13 +89,13 @@ struct EarlyKeyTests {
     func confirmation() async throws {
         let terminal = terminal
         let prompt = Prompt(.confirmation, requester: "app", heading: "Delete it?")
-        let prompter = PinentryPrompter(Self.programs[0])
+        let prompter = PinentryPrompter(Self.programs[0], readingPause: Self.readingPause)
         terminal.press(.text("o"), uponSight: "[oc]?")
         async let pressing: Void = {
             try await terminal.wait(for: "[oc]?")
             try await terminal.wait(for: "discarded.")
             try await terminal.wait(for: "[oc]?")
-            try await Task.sleep(for: .milliseconds(600))
+            try await Task.sleep(for: Self.afterPause)
             terminal.press(.text("o"))
         }()
         #expect(try await Answer(prompter, prompt, at: terminal) == .confirmed)
@@ -112,12 +117,13 @@ struct EarlyKeyTests {
             try await terminal.wait(for: "New:")
             try await terminal.wait(for: "discarded.")
             try await terminal.wait(for: "New:")
-            try await Task.sleep(for: .milliseconds(600))
+            try await Task.sleep(for: Self.afterPause)
             terminal.press(.text("three"), .enter)
             try await terminal.wait(for: "Again:")
             terminal.pressBlindly(.text("three"), .enter)
         }()
-        let answer = try await Answer(PinentryPrompter(Self.programs[0]), prompt, at: terminal)
+        let prompter = PinentryPrompter(Self.programs[0], readingPause: Self.readingPause)
+        let answer = try await Answer(prompter, prompt, at: terminal)
         #expect(answer == .entered("three"))
         try await typing
     }
@@ -126,16 +132,21 @@ struct EarlyKeyTests {
     func touch() async throws {
         let terminal = terminal
         let prompt = Prompt(.touch, requester: "app", heading: "Unlock the keychain")
-        let prompter = PinentryPrompter(program: PinentryProgram([Self.programs[0]]), drawsTouches: true)
+        let prompter = PinentryPrompter(
+            program: PinentryProgram([Self.programs[0]]),
+            drawsTouches: true,
+            readingPause: Self.readingPause
+        )
         terminal.pressBlindly(.text("cp "))
         terminal.press(.text("p p\u{1B}"), uponSight: "Cancel")
         async let pressing: Void = {
             try await terminal.wait(for: "Cancel")
+            try await Task.sleep(for: Self.afterPause)
             terminal.press(.text("p"))
         }()
         let start = ContinuousClock.now
         #expect(try await Answer(prompter, prompt, at: terminal) == .fallback)
-        #expect(ContinuousClock.now - start >= EarlyKeys.pause)
+        #expect(ContinuousClock.now - start >= Self.readingPause)
         try await pressing
     }
 }

@@ -44,7 +44,9 @@ enum Answer: Equatable, Sendable {
 
 extension PinentryPrompter {
     /// A prompter with an installed program.
-    init(_ program: String) { self.init(program: PinentryProgram([program])) }
+    init(_ program: String, readingPause: Duration = Self.readingPause) {
+        self.init(program: PinentryProgram([program]), readingPause: readingPause)
+    }
 }
 
 extension Prompt {

@@ -8,8 +8,6 @@ import KeychainModel
 /// The program that draws reads the keys, so their number and content stay unknown here; the kernel tells that some
 /// arrived. Used on one thread, that of the prompt's conversation.
 final class EarlyKeys {
-    /// How long after a prompt appears keys still count as meant for something else.
-    static let pause = Duration.milliseconds(300)
     /// How often the terminal is checked for a prompt that has appeared, in milliseconds.
     private static let drawnCheckMilliseconds: CInt = 10
     /// How long a program may take to draw before its prompt is assumed to be visible.
@@ -24,13 +22,18 @@ final class EarlyKeys {
     }
 
     private let terminal: PinentryTerminal
+    private let pause: Duration
     private var stage = Stage.off
     /// Reports arriving input to poll(2); -1 while nothing is watched.
     private(set) var descriptor: CInt = -1
     private var wereFound = false
 
     /// Watches no keys before ``begin()``.
-    init(_ terminal: PinentryTerminal) { self.terminal = terminal }
+    ///
+    /// - Parameters:
+    ///   - terminal: the terminal of the prompt.
+    ///   - pause: how long after the prompt appears keys still count as meant for something else.
+    init(_ terminal: PinentryTerminal, pause: Duration) { (self.terminal, self.pause) = (terminal, pause) }
 
     deinit { stop() }
 
@@ -46,7 +49,7 @@ final class EarlyKeys {
         // The rest of a begun line is still to come.
         wereFound = typed == .part
         let now = ContinuousClock.now
-        stage = terminal.isEchoing ? .drawing(since: now) : .settling(until: now + Self.pause)
+        stage = terminal.isEchoing ? .drawing(since: now) : .settling(until: now + pause)
         return typed == .lines
     }
 
@@ -60,7 +63,7 @@ final class EarlyKeys {
         case .drawing(let start):
             // The program turns the echo off just before it draws.
             guard !terminal.isEchoing || now > start + Self.longestDrawing else { break }
-            stage = .settling(until: now + Self.pause)
+            stage = .settling(until: now + pause)
         case .settling(let end):
             guard now >= end else { break }
             // If this thread was late, it counts a key as early rather than an early one as meant. The kernel does not

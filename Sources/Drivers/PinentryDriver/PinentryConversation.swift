@@ -21,6 +21,8 @@ final class PinentryConversation: Sendable {
     init(_ body: @escaping @Sendable (ThreadSignal) throws(PromptError) -> PromptAnswer) throws(PromptError) {
         let cancel = try ThreadSignal()
         cancelSignal = cancel
+        // Not only in ``answer()``, which the thread may be ahead of.
+        if Task.isCancelled { cancel.raise() }
         let failure = BlockingThread.start { [self] in
             outcome.set { () throws(PromptError) in
                 if cancel.isRaised { throw PromptError(.dismissed) }

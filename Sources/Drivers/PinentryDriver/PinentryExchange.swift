@@ -31,6 +31,7 @@ struct PinentryExchange: ~Copyable {
     private var terminalFault: PromptError?
     private let cancel: ThreadSignal
     private let formerDisplays: FormerDisplays
+    private let readingPause: Duration
     private var place: PromptPlace
     private var flavor = PinentryFlavor(name: "")
     private var isShown = false
@@ -55,6 +56,7 @@ struct PinentryExchange: ~Copyable {
         user: UInt32,
         environment: PinentryEnvironment,
         formerDisplays: FormerDisplays,
+        readingPause: Duration,
         cancel: ThreadSignal
     ) throws(PromptError) {
         // Resolved first: without the program no place is usable.
@@ -75,6 +77,7 @@ struct PinentryExchange: ~Copyable {
         self.program = path
         (self.place, self.terminal, terminalFault) = (place, terminal, fault)
         (self.environment, self.formerDisplays, self.cancel) = (environment, formerDisplays, cancel)
+        self.readingPause = readingPause
     }
 
     /// Whether the prompt can be drawn on a terminal.
@@ -185,7 +188,9 @@ struct PinentryExchange: ~Copyable {
             let described = try connection.answer(until: handshake)
             if let code = described.error { throw .refused(code, command: "SETDESC") }
 
-            connection.keys = exchange.drawsOnDisplay ? nil : exchange.terminal.map(EarlyKeys.init)
+            if let terminal = exchange.terminal, !exchange.drawsOnDisplay {
+                connection.keys = EarlyKeys(terminal, pause: exchange.readingPause)
+            }
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
             let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)
             return try box.ask(on: &connection) {

@@ -15,7 +15,11 @@ public struct PinentryPrompter: SecretPrompter {
     private let user: uid_t
     private let environment: PinentryEnvironment
     private let drawsTouches: Bool
+    private let readingPause: Duration
     private let formerDisplays = FormerDisplays()
+
+    /// How long after a prompt appears on a terminal keys still count as meant for something else.
+    package static let readingPause = Duration.milliseconds(300)
 
     /// Prepares a prompter; no program is started before it is used.
     ///
@@ -24,16 +28,19 @@ public struct PinentryPrompter: SecretPrompter {
     ///   - user: the required owner of a request's terminal.
     ///   - environment: the session in which a program on a display finds its services.
     ///   - drawsTouches: whether this process itself draws the prompts for a touch on a terminal.
+    ///   - readingPause: how long after a prompt appears on a terminal keys still count as meant for something else.
     package init(
         program: PinentryProgram = PinentryProgram(),
         user: uid_t = ProcessUser.uid,
         environment: PinentryEnvironment = .current,
-        drawsTouches: Bool = false
+        drawsTouches: Bool = false,
+        readingPause: Duration = Self.readingPause
     ) {
         self.program = program
         self.user = user
         self.environment = environment
         self.drawsTouches = drawsTouches
+        self.readingPause = readingPause
     }
 
     /// Checks whether a prompt could be shown for a request from this origin.
@@ -57,9 +64,10 @@ public struct PinentryPrompter: SecretPrompter {
         whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         if drawsTouches, prompt.input == .touch, !PromptPlace(origin).hasDisplay {
-            let user = user
+            let (user, readingPause) = (user, readingPause)
             return try await PinentryConversation { cancel throws(PromptError) in
-                try TerminalTouchBox(prompt, at: origin, user: user, cancel: cancel).run(whenShown: whenShown)
+                try TerminalTouchBox(prompt, at: origin, user: user, readingPause: readingPause, cancel: cancel)
+                    .run(whenShown: whenShown)
             }.answer()
         }
         return try await start(at: origin) { exchange throws(PromptError) in
@@ -118,6 +126,7 @@ public struct PinentryPrompter: SecretPrompter {
             user: user,
             environment: environment,
             formerDisplays: formerDisplays,
+            readingPause: readingPause,
             cancel: cancel
         )
     }

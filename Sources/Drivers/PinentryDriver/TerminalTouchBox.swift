@@ -17,6 +17,7 @@ struct TerminalTouchBox: ~Copyable {
     private let prompt: Prompt
     private let terminal: PinentryTerminal
     private let takesUTF8: Bool
+    private let readingPause: Duration
     private let cancel: ThreadSignal
     private let deadline: ContinuousClock.Instant
 
@@ -27,6 +28,7 @@ struct TerminalTouchBox: ~Copyable {
         _ prompt: Prompt,
         at origin: PromptOrigin,
         user: UInt32,
+        readingPause: Duration,
         cancel: ThreadSignal
     ) throws(PromptError) {
         let place = PromptPlace(origin)
@@ -34,6 +36,7 @@ struct TerminalTouchBox: ~Copyable {
         terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
         takesUTF8 = place.characterType == "C.UTF-8"
         self.prompt = prompt
+        self.readingPause = readingPause
         self.cancel = cancel
         deadline = ContinuousClock.now + .seconds(prompt.timeoutInSeconds)
     }
@@ -48,7 +51,7 @@ struct TerminalTouchBox: ~Copyable {
         do throws(ExchangeFailure) {
             try draw()
             // Keys that come before the text could have been read are meant for something else.
-            let keysCount = ContinuousClock.now + EarlyKeys.pause
+            let keysCount = ContinuousClock.now + readingPause
             let terminal = terminal
             whenShown { terminal.channel }
             return try answer(from: keysCount)

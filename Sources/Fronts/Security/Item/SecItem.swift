@@ -69,8 +69,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
         let parsed = try ParsedQuery(query, for: .delete, hasResult: false)
-        let count = try KeychainConnection.current.delete(try parsed.deleteRequest())
-        guard count > 0 else { throw KeychainError(.itemNotFound) }
+        let deleted = try KeychainConnection.current.delete(try parsed.deleteRequest())
+        guard deleted.count > 0 else { throw KeychainError(.itemNotFound) }
     }
 }
 
