@@ -313,7 +313,7 @@ struct EngineMachine {
     static func text(_ text: String) -> SecretBytes { SecretBytes(copying: Array(text.utf8)) }
 
     func deviceKey() throws -> Key {
-        try #require(try DeviceKeyFile(directory: StoreDirectory(path: path)).key("keybag"))
+        try #require(try DeviceKeyFile(directory: StoreDirectory(path: path)).key(.keybagCode))
     }
 }
 

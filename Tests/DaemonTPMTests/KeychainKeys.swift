@@ -185,7 +185,7 @@ struct KeychainKeys {
         secrets["recovery constraint key"] = octets(keys.constraint)
         if let export {
             let salt = Array(export.prefix(ExportSeal.headByteCount).suffix(32))
-            secrets["export's key"] = octets(KeyDerivation.derive("export", from: [code], salt: salt))
+            secrets["export's key"] = octets(KeyDerivation.derive(.export, from: [code], salt: salt))
         }
         return secrets
     }

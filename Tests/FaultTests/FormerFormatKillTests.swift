@@ -27,7 +27,7 @@ struct FormerFormatKillTests {
         let path = home.appending("data")
         try image.write(to: path)
         let directory = try StoreDirectory(path: path)
-        let key = try DeviceKeyFile(directory: directory).key("keybag")
+        let key = try DeviceKeyFile(directory: directory).key(.keybagCode)
         guard let deviceKey = key else { throw TestKitError.unexpected("no device key") }
         var record = try #require(try KeybagFile(in: directory).read().intact).record
         record.revision = 1

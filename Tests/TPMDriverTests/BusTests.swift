@@ -16,7 +16,7 @@ struct BusTests {
         let sealer = TPMKeySealer(tpm)
         let hardware = TPMHardwareGuard(tpm)
         let passcode = SecretBytes.random(count: 32)
-        let lockout = AuthorizationValue.derive("lockout", from: passcode)
+        let lockout = AuthorizationValue.derive(.privateKey, from: passcode)
         let sealed = try await sealer.seal(authorization: passcode)
         _ = try await sealer.unseal(sealed.blob, authorization: passcode)
         _ = await failure { try await sealer.open(sealed.blob, 2) }
@@ -28,7 +28,8 @@ struct BusTests {
         _ = try await hardware.openEscrow(escrow, authorization: passcode)
         try await tpm.setLockoutAuthorization(lockout)
         try await sealer.destroy(sealed.blob)
-        let values = ["pin", "seal", "escrow"].map { AuthorizationValue.derive($0, from: passcode).octets }
+        let entities: [AuthorizationValue.Entity] = [.pin, .seal, .escrow]
+        let values = entities.map { AuthorizationValue.derive($0, from: passcode).octets }
         let secrets = [
             passcode.octets, lockout.octets, sealed.secret.octets, epoch.secret.octets, next.secret.octets,
             kept.octets,

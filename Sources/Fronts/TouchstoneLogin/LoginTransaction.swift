@@ -18,7 +18,7 @@ public struct LoginTransaction: Sendable {
     /// SHA-256 of the details in their canonical form.
     private let digest: [UInt8]
 
-    private static let label = Array("touchstone transaction 1".utf8)
+    static let label = Array("touchstone transaction 1".utf8)
 
     /// Parses a transaction, and checks that its challenge is derived from its details.
     ///

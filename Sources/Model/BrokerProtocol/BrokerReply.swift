@@ -8,40 +8,40 @@ package struct BrokerReply: Sendable, Equatable {
         ///
         /// A reply with a path comes with a descriptor, which reads empty once the process has executed another
         /// program.
-        case path
+        case path = "path"
         /// The device of the program's file, as `st_dev`.
-        case device
+        case device = "device"
         /// Its inode.
-        case inode
+        case inode = "inode"
         /// Its owner.
-        case owner
+        case owner = "owner"
         /// Its kind and mode, as `st_mode`.
-        case mode
+        case mode = "mode"
         /// Whether the file has been deleted: 0 or 1.
-        case deleted
+        case deleted = "deleted"
         /// When the process started, in clock ticks since boot.
-        case start
+        case start = "start"
         /// The device of its controlling terminal; 0 for none.
-        case terminal
+        case terminal = "terminal"
         /// The pid of its session's leader.
-        case session
+        case session = "session"
         /// When the session's leader started, in clock ticks since boot.
-        case sessionStart
+        case sessionStart = "sessionStart"
         /// The process that traces one of its threads (ptrace); 0 for none.
-        case tracer
+        case tracer = "tracer"
         /// Whether it is in the machine's own mount and user namespaces: 0 or 1.
-        case namespaces
+        case namespaces = "namespaces"
         /// The application that `.flatpak-info` in its root names; its user could write that file, so it is only a
         /// hint.
-        case flatpak
+        case flatpak = "flatpak"
         /// SHA-256 over the enrolled templates: bytes.
-        case digest
+        case digest = "digest"
         /// The number of template files.
-        case count
+        case count = "count"
         /// Why the whole request was refused: text.
-        case refused
+        case refused = "refused"
         /// Why the process could not be identified, though it runs: text. It may be any program, not an unknown one.
-        case fault
+        case fault = "fault"
     }
 
     /// The value of a field.

@@ -15,5 +15,13 @@ public enum Assurance: Int, Comparable, Sendable, CaseIterable {
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 
     /// The name printed by `status`: `test`, `softwareUser`, `softwareSystem`, `tpmWeak`, `tpm`.
-    public var name: String { String(describing: self) }
+    public var name: String {
+        switch self {
+        case .test: "test"
+        case .softwareUser: "softwareUser"
+        case .softwareSystem: "softwareSystem"
+        case .tpmWeak: "tpmWeak"
+        case .tpm: "tpm"
+        }
+    }
 }

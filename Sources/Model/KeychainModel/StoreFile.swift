@@ -1,11 +1,11 @@
 /// The names in a keychain's directory.
 package enum StoreFile: String, CaseIterable, Sendable {
-    case keybag
+    case keybag = "keybag"
     /// The keybag once more.
     case keybagCopy = "keybag.copy"
     case deviceKey = "device.key"
     case hardwareNotes = "tpm.notes"
-    case attempts
+    case attempts = "attempts"
     case items = "items.sqlite"
     case itemsLog = "items.sqlite-wal"
     /// How much of the log was flushed.

@@ -16,6 +16,15 @@ struct Configuration: Sendable, Equatable {
     /// `tpm`: whether the machine's TPM is used.
     var usesTPM = true
 
+    /// The names of the settings.
+    enum Key: String, CaseIterable {
+        case idleExit = "idle-exit"
+        case pinentryProgram = "pinentry-program"
+        case logLevel = "log-level"
+        case biometry = "biometry"
+        case tpm = "tpm"
+    }
+
     /// The default settings.
     init() {}
 
@@ -25,22 +34,25 @@ struct Configuration: Sendable, Equatable {
     }
 
     private mutating func set(_ setting: Setting) throws(Setting.Fault) {
-        switch setting.key {
-        case "idle-exit":
+        guard let key = Key(rawValue: setting.key) else {
+            throw setting.fault(
+                setting.key.hasPrefix("test.")
+                    ? "is a setting of touchstoned-testing, which is for tests alone" : "is not a setting"
+            )
+        }
+        switch key {
+        case .idleExit:
             let seconds = try setting.number(in: 0...604_800)
             idleExit = seconds == 0 ? nil : .seconds(seconds)
-        case "pinentry-program": pinentryProgram = try setting.path()
-        case "log-level":
+        case .pinentryProgram: pinentryProgram = try setting.path()
+        case .logLevel:
             guard let level = Logger.Level(rawValue: setting.value) else {
                 let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
                 throw setting.fault("must be one of \(known)")
             }
             logLevel = level
-        case "biometry": usesBiometry = try Self.isOn(setting)
-        case "tpm": usesTPM = try Self.isOn(setting)
-        case let key where key.hasPrefix("test."):
-            throw setting.fault("is a setting of touchstoned-testing, which is for tests alone")
-        default: throw setting.fault("is not a setting")
+        case .biometry: usesBiometry = try Self.isOn(setting)
+        case .tpm: usesTPM = try Self.isOn(setting)
         }
     }
 

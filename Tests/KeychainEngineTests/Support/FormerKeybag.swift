@@ -66,7 +66,7 @@ extension KeychainEngine {
 extension TestKeychain {
     /// The key that authenticates the keybag's file.
     func keybagKey() throws -> Key {
-        try #require(try DeviceKeyFile(directory: StoreDirectory(path: path)).key("keybag"))
+        try #require(try DeviceKeyFile(directory: StoreDirectory(path: path)).key(.keybagCode))
     }
 
     /// Replaces the keybag by one that a former version would have written; the items must have forgotten the present one.

@@ -8,7 +8,7 @@ extension TPM {
     func forgeIndex(of blob: [UInt8], pin: borrowing SecretBytes) throws {
         let blob = try TPMBlob(blob, .keybag)
         let index = try #require(blob.definition)
-        let value = AuthorizationValue.derive("pin", from: pin)
+        let value = AuthorizationValue.derive(.pin, from: pin)
         try withConnection { connection throws(TPMError) in
             try connection.undefine(index, named: [index.name])
             try connection.define(index, authorization: value)

@@ -55,7 +55,7 @@ enum AttemptsTarget: FuzzTarget {
             do {
                 directory = try StoreDirectory(path: path)
                 try AttemptFile(directory: directory).save(AttemptRecord())
-                guard let key = try DeviceKeyFile(directory: directory).key("attempts") else {
+                guard let key = try DeviceKeyFile(directory: directory).key(.attemptsCode) else {
                     fatalError("no device key")
                 }
                 self.key = key

@@ -57,7 +57,7 @@ enum PasscodeConstraint {
         _ publicKey: [UInt8]
     ) -> Key? {
         unsafe X25519.agreement(privateKey, with: peer).map { secret in
-            KeyDerivation.derive("passcode constraint", from: [secret], salt: share + publicKey)
+            KeyDerivation.derive(.passcodeConstraint, from: [secret], salt: share + publicKey)
         }
     }
 }

@@ -7,9 +7,9 @@ internal import KeychainModel
 /// The keybag goes first: without it an interrupted move is continued at the next start. Nothing is removed.
 struct FormerFiles {
     /// The start of the directories' names, before a number.
-    private static let prefix = "former-"
+    static let prefix = "former-"
     /// The directory's name until all files are in it.
-    private static let unfinished = "former.new"
+    static let unfinished = "former.new"
 
     private let directory: StoreDirectory
 

@@ -45,7 +45,7 @@ final class ItemContext: Sendable {
         lookup = LookupDigester(key: keys.lookup)
         itemSet = KeyedDigest(keys.itemSet)
         setRecord = keys.itemSet.symmetric
-        marks = KeyedDigest(KeyDerivation.derive("secret mark", from: [keys.metadata], salt: storeID))
+        marks = KeyedDigest(KeyDerivation.derive(.secretMark, from: [keys.metadata], salt: storeID))
         let pairs = KeybagKeyName.classKeys.compactMap { name in keys[name].map { (name, $0.symmetric) } }
         classKeys = Dictionary(uniqueKeysWithValues: pairs)
         attributesLabel = Self.attributesText + storeID

@@ -236,7 +236,7 @@ enum ItemKeyWrap {
     }
 
     private static func wrappingKey(_ secrets: [Key], _ demand: Demand) -> Key {
-        KeyDerivation.derive("item key \(demand.rawValue)", from: secrets, salt: [])
+        KeyDerivation.derive(.itemKey, way: demand.rawValue, from: secrets, salt: [])
     }
 }
 

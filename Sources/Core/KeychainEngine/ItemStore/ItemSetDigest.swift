@@ -134,7 +134,7 @@ struct ItemSetDigest: Equatable {
     // MARK: Sealed form
 
     /// The record's format is the file format (``ItemSchema/version``).
-    private static func context(_ storeID: [UInt8], _ version: Int) -> [UInt8] {
+    static func context(_ storeID: [UInt8], _ version: Int) -> [UInt8] {
         Array("touchstone \(version) item set ".utf8) + storeID
     }
 

@@ -180,7 +180,7 @@ public final class AttemptFile: AttemptStore {
     }
 
     private func key() throws(KeychainError) -> Key? {
-        try DeviceKeyFile(directory: directory).key("attempts")
+        try DeviceKeyFile(directory: directory).key(.attemptsCode)
     }
 
     private static func encode(_ slot: Slot, key: Key) -> [UInt8] {

@@ -18,7 +18,7 @@ struct DeviceKeyFile {
 
     /// The key derived for one purpose; nil if there is no file, or a broken one: with another length, empty of content, or
     /// unreadable.
-    func key(_ label: String) throws(KeychainError) -> Key? {
+    func key(_ label: KeyLabel) throws(KeychainError) -> Key? {
         var octets: [UInt8]
         do throws(KeychainError) {
             guard let read = try file.read() else { return nil }
@@ -35,7 +35,7 @@ struct DeviceKeyFile {
 
     /// Creates the file if it does not exist or is broken.
     func make() throws(KeychainError) {
-        guard try key("keybag") == nil else { return }
+        guard try key(.keybagCode) == nil else { return }
         try renew()
     }
 

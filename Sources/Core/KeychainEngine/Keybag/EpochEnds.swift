@@ -63,10 +63,10 @@ struct EpochEnds: Equatable {
         }
     }
 
-    private static let name = "epoch ends"
+    static let name = "epoch ends"
 
     private static func key(of record: KeybagRecord, _ metadata: Key) -> AEADKey {
-        KeyDerivation.derive(name, from: [metadata], salt: record.storeID).symmetric
+        KeyDerivation.derive(.epochEnds, from: [metadata], salt: record.storeID).symmetric
     }
 }
 

@@ -79,11 +79,11 @@ public struct FileKeySealer: KeySealer {
     /// Does nothing: no state exists outside the blob.
     public func destroy(_ blob: [UInt8]) async throws(KeychainError) {}
 
-    private static let context = Array("touchstone 1 device secret".utf8)
+    static let context = Array("touchstone 1 device secret".utf8)
 
     private func wrappingKey(_ authorization: borrowing SecretBytes) throws(KeychainError) -> Key {
-        guard let device = try deviceKey.key("device secret") else { throw .damaged }
+        guard let device = try deviceKey.key(.deviceSecret) else { throw .damaged }
         let bound = Key(authorization.copy())
-        return KeyDerivation.derive("device secret wrapping", from: [device, bound], salt: [])
+        return KeyDerivation.derive(.deviceSecretWrapping, from: [device, bound], salt: [])
     }
 }

@@ -54,7 +54,7 @@ extension Keybag {
         // Only now, because the key of a different set is destroyed.
         isCurrentSetUntold = false
         standing.withholdCurrentSet(false)
-        let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
+        let stateKey = KeyDerivation.derive(.domainState, from: [metadata], salt: record.storeID)
         // By fingers and epoch, which differ for another set of the same fingers; accepting templates changes no state.
         return EnrolmentObservation(
             domainState: KeyedDigest.of(names + Array("\(record.epoch)".utf8), key: stateKey),
@@ -112,7 +112,7 @@ extension Keybag {
     private static func digest(of canonical: [UInt8], _ metadata: Key, _ storeID: [UInt8]) -> [UInt8] {
         KeyedDigest.of(
             canonical,
-            key: KeyDerivation.derive("enrolment digest", from: [metadata], salt: storeID)
+            key: KeyDerivation.derive(.enrolmentDigest, from: [metadata], salt: storeID)
         )
     }
 

@@ -212,7 +212,7 @@ extension Keybag {
     }
 
     private func octets(of record: KeybagRecord, _ keybagKey: Key?) throws(KeychainError) -> [UInt8] {
-        guard let deviceKey = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
+        guard let deviceKey = try DeviceKeyFile(directory: directory).key(.keybagCode) else { throw .damaged }
         let derived = keybagKey.map { KeybagKeys.sealKey(keybagKey: $0, storeID: record.storeID) }
         guard let sealKey = derived ?? standing.sealKey else { throw .locked }
         return StoredKeybag.file(of: record, sealKey: sealKey, deviceKey: deviceKey)

@@ -43,7 +43,7 @@ struct KeybagFile {
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` if a newer version of this program wrote them, or if one is not
     ///   a file of this user.
     func read() throws(KeychainError) -> Reading {
-        let key = try DeviceKeyFile(directory: directory).key("keybag")
+        let key = try DeviceKeyFile(directory: directory).key(.keybagCode)
         let contents = [try content(of: keybag, key), try content(of: copy, key)]
         var reading = Reading()
         reading.isMissing = contents.allSatisfy { $0 == .missing }

@@ -6,29 +6,29 @@ internal import SecretMemory
 enum KeybagKeys {
     /// The key derived from a passcode and this machine's device secret.
     static func passcodeKey(stretched: Key, device: Key, storeID: [UInt8]) -> Key {
-        KeyDerivation.derive("keybag passcode", from: [stretched, device], salt: storeID)
+        KeyDerivation.derive(.keybagPasscode, from: [stretched, device], salt: storeID)
     }
 
     /// The authorisation that the device secret is sealed with.
     static func sealAuthorization(stretched: Key, storeID: [UInt8]) -> Key {
-        KeyDerivation.derive("seal authorization", from: [stretched], salt: storeID)
+        KeyDerivation.derive(.sealAuthorization, from: [stretched], salt: storeID)
     }
 
     /// The key that wraps the private half for items constrained to the passcode.
     static func constraintKey(passcodeKey: Key, storeID: [UInt8]) -> Key {
-        KeyDerivation.derive("passcode private key", from: [passcodeKey], salt: storeID)
+        KeyDerivation.derive(.passcodePrivateKey, from: [passcodeKey], salt: storeID)
     }
 
     /// The key of the seal of a record (``StoredKeybag``).
     static func sealKey(keybagKey: Key, storeID: [UInt8]) -> Key {
-        KeyDerivation.derive("keybag seal", from: [keybagKey], salt: storeID)
+        KeyDerivation.derive(.keybagSeal, from: [keybagKey], salt: storeID)
     }
 
     /// The keys derived from the recovery code.
     static func recoveryKeys(code: Key, storeID: [UInt8]) -> (keybag: Key, constraint: Key) {
         (
-            KeyDerivation.derive("keybag recovery", from: [code], salt: storeID),
-            KeyDerivation.derive("passcode private key recovery", from: [code], salt: storeID)
+            KeyDerivation.derive(.keybagRecovery, from: [code], salt: storeID),
+            KeyDerivation.derive(.passcodePrivateKeyRecovery, from: [code], salt: storeID)
         )
     }
 
@@ -40,7 +40,7 @@ enum KeybagKeys {
 
         fileprivate func key(for name: KeybagKeyName, of record: KeybagRecord) -> Key {
             guard name == .biometryCurrentSet, let epoch else { return keybagKey }
-            return KeyDerivation.derive("enrolment epoch", from: [keybagKey, epoch], salt: record.storeID)
+            return KeyDerivation.derive(.enrolmentEpoch, from: [keybagKey, epoch], salt: record.storeID)
         }
     }
 

@@ -42,7 +42,7 @@ struct PrivateKeyRecord {
             for: accessControl,
             in: context,
             password: password,
-            authenticating: Self.label("private key authorization", context) + header,
+            authenticating: Self.label(.authorization, storeID: context.storeID) + header,
             &random
         )
     }
@@ -84,7 +84,7 @@ struct PrivateKeyRecord {
             keys: context.keys,
             proofs: proofs,
             password: password,
-            authenticating: Self.label("private key authorization", context) + header
+            authenticating: Self.label(.authorization, storeID: context.storeID) + header
         )
     }
 
@@ -127,8 +127,15 @@ struct PrivateKeyRecord {
         return writer.finish()
     }
 
-    private static func label(_ name: String, _ context: ItemContext) -> [UInt8] {
-        Array("touchstone 1 \(name) ".utf8) + context.storeID
+    /// The names of the sealed parts.
+    enum Part: String, CaseIterable {
+        case authorization = "private key authorization"
+        case whole = "private key"
+    }
+
+    /// The beginning of a part's associated data.
+    static func label(_ part: Part, storeID: [UInt8]) -> [UInt8] {
+        Array("touchstone 1 \(part.rawValue) ".utf8) + storeID
     }
 }
 
@@ -144,7 +151,7 @@ extension PrivateKeyRecord {
             unsafe AEAD.seal(
                 $0,
                 with: metadata.symmetric,
-                authenticating: Self.label("private key", context)
+                authenticating: Self.label(.whole, storeID: context.storeID)
             )
         }
         return [Self.format] + sealed
@@ -161,7 +168,7 @@ extension PrivateKeyRecord {
             self = try unsafe AEAD.open(
                 Array(representation.dropFirst()),
                 with: metadata.symmetric,
-                authenticating: Self.label("private key", context)
+                authenticating: Self.label(.whole, storeID: context.storeID)
             ) { octets in
                 try unsafe CBORReader.read(octets) { reader in
                     try reader.readFields(2)

@@ -110,11 +110,11 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
 
     private static func sealingKey(_ authorization: borrowing SecretBytes) -> Key {
         unsafe authorization.withUnsafeBytes {
-            unsafe KeyDerivation.derive("software private key", from: $0, salt: [])
+            unsafe KeyDerivation.derive(.softwarePrivateKey, from: $0, salt: [])
         }
     }
 
-    private static func context(_ publicKey: [UInt8]) -> [UInt8] {
+    static func context(_ publicKey: [UInt8]) -> [UInt8] {
         Array("touchstone 1 software private key ".utf8) + publicKey
     }
 }

@@ -17,7 +17,7 @@ struct ExportSeal {
         ItemLimits.longestData + 2 * ItemLimits.mostAttributes * ItemLimits.longestAttribute + (1 << 16)
     static let lengthByteCount = 4
 
-    private static let magic = Array("TchSExp".utf8)
+    static let magic = Array("TchSExp".utf8)
     private static let version: UInt8 = 1
 
     let head: [UInt8]
@@ -36,8 +36,13 @@ struct ExportSeal {
 
     private init(head: [UInt8], code: Key) {
         self.head = head
-        key = KeyDerivation.derive("export", from: [code], salt: Array(head.suffix(32))).symmetric
-        label = Array("touchstone 1 export ".utf8) + SHA256.digest(of: head)
+        key = KeyDerivation.derive(.export, from: [code], salt: Array(head.suffix(32))).symmetric
+        label = Self.label(head)
+    }
+
+    /// The beginning of a record's associated data.
+    static func label(_ head: [UInt8]) -> [UInt8] {
+        Array("touchstone 1 export ".utf8) + SHA256.digest(of: head)
     }
 
     /// Reads the head of an export.

@@ -5,7 +5,7 @@ internal import SecretMemory
 /// An export in an unlinked file, which is freed with the process however that ends.
 final class UnnamedFile: ExportFile {
     /// Left behind, empty, only by a crash between two system calls.
-    private static let name = "export.new"
+    static let name = "export.new"
 
     private let descriptor: CInt
     private let size = Guarded(0)

@@ -13,7 +13,7 @@ enum AttestationKey {
         | kTPMA_OBJECT_SIGN_ENCRYPT
 
     /// Makes our key differ from other programs' keys of the same template; 32 bytes.
-    private static let label = Array("touchstone attestation key 1    ".utf8)
+    static let label = Array("touchstone attestation key 1    ".utf8)
 
     /// The template for `TPM2_CreatePrimary`.
     static func template() throws(TPMError) -> TPM2B_PUBLIC {

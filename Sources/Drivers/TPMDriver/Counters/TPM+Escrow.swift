@@ -11,7 +11,7 @@ extension TPM {
         _ secret: borrowing SecretBytes,
         _ authorization: borrowing SecretBytes
     ) throws(KeychainError) -> [UInt8] {
-        let value = AuthorizationValue.derive("escrow", from: authorization)
+        let value = AuthorizationValue.derive(.escrow, from: authorization)
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
                 var area = try TPMConnection.sealedData(policy: Policy.none, isGuessLimited: false)
@@ -40,7 +40,7 @@ extension TPM {
         _ octets: [UInt8],
         _ authorization: borrowing SecretBytes
     ) throws(KeychainError) -> SecretBytes {
-        let value = AuthorizationValue.derive("escrow", from: authorization)
+        let value = AuthorizationValue.derive(.escrow, from: authorization)
         do throws(TPMError) {
             guard let context = try TPMBlob(octets, .escrow).object?.sensitive else { throw .damaged }
             return try withConnection { connection throws(TPMError) in

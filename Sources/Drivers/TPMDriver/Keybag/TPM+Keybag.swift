@@ -12,8 +12,8 @@ extension TPM {
         for label: KeychainLabel
     ) throws(KeychainError) -> SealedDeviceSecret {
         let secret = SecretBytes.random(count: 32)
-        let value = AuthorizationValue.derive("seal", from: authorization)
-        let pin = AuthorizationValue.derive("pin", from: authorization)
+        let value = AuthorizationValue.derive(.seal, from: authorization)
+        let pin = AuthorizationValue.derive(.pin, from: authorization)
         let blob: TPMBlob
         do throws(TPMError) {
             blob = try withConnection { connection throws(TPMError) in
@@ -50,8 +50,8 @@ extension TPM {
         _ octets: [UInt8],
         _ authorization: borrowing SecretBytes
     ) throws(KeychainError) -> SecretBytes {
-        let value = AuthorizationValue.derive("seal", from: authorization)
-        let pin = AuthorizationValue.derive("pin", from: authorization)
+        let value = AuthorizationValue.derive(.seal, from: authorization)
+        let pin = AuthorizationValue.derive(.pin, from: authorization)
         do throws(TPMError) {
             let blob = try TPMBlob(octets, .keybag)
             guard let object = blob.object else { throw TPMError.damaged }

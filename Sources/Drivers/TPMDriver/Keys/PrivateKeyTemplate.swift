@@ -25,7 +25,7 @@ enum PrivateKeyTemplate {
 
     /// The key's authValue, derived from the authorisation that its owner keeps.
     static func authorizationValue(_ authorization: borrowing SecretBytes) -> SecretBytes {
-        AuthorizationValue.derive("private key", from: authorization)
+        AuthorizationValue.derive(.privateKey, from: authorization)
     }
 
     /// Whether a public area matches this template.

@@ -83,3 +83,16 @@ public enum HardwareLevel: Sendable, Comparable {
     /// Hardware that limits passcode attempts: a TPM or a Secure Enclave.
     case hardware
 }
+
+extension HardwareLevel {
+    /// The name in stored rules and in the records of keys.
+    var storedName: String {
+        switch self {
+        case .test: "test"
+        case .software: "software"
+        case .separateAccount: "separateAccount"
+        case .weakTPM: "weakTPM"
+        case .hardware: "hardware"
+        }
+    }
+}

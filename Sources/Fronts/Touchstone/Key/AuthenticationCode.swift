@@ -36,7 +36,7 @@ extension DeviceKey<KeyPurpose.Sealing> {
 /// when both were made (NIST SP 800-56A, 6.3), then HKDF with SHA-256 (RFC 5869) over both public keys.
 enum AuthenticationCode {
     /// The purpose of the derived key; a TPM has no HMAC keys under rules like these.
-    private static let purpose = Data("touchstone authentication code".utf8)
+    static let purpose = Data("touchstone authentication code".utf8)
 
     /// Makes the other public key and discards its private key.
     static func makePeer() -> Data { P256.KeyAgreement.PrivateKey().publicKey.x963Representation }

@@ -167,7 +167,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         }
     }
 
-    private static var purpose: String { "\(Purpose.self)" }
+    private static var purpose: String { KeyPlace.name(of: Purpose.self) }
 
     /// - Throws: ``TouchstoneError`` with `expired`.
     func checkTime() throws(TouchstoneError) {

@@ -8,4 +8,11 @@ public struct KeyAttestation: Sendable, Hashable, Codable {
     public let statement: Data
     /// Certificates of the chip's endorsement key, each in DER; empty if its manufacturer provided none.
     public let certificates: [Data]
+
+    /// The names in the stored JSON, whatever a property is called.
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case format = "format"
+        case statement = "statement"
+        case certificates = "certificates"
+    }
 }

@@ -11,6 +11,8 @@ internal import Foundation
 struct KeyPlace: Sendable {
     /// The prefix of the service of every key record.
     static let prefix = "touchstone.key:"
+    /// The purposes in the services of key records, whatever the types are called.
+    static let (signing, agreement, sealing) = ("Signing", "Agreement", "Sealing")
 
     let name: String
     let group: String?
@@ -34,12 +36,24 @@ struct KeyPlace: Sendable {
         return place
     }
 
-    /// Whether the place is for sealing keys, which have authentication codes.
-    var isOfSealing: Bool { purpose == "\(KeyPurpose.Sealing.self)" }
-    /// Whether the place is for signing keys.
-    var isOfSigning: Bool { purpose == "\(KeyPurpose.Signing.self)" }
+    /// The purpose that a type of ``KeyPurpose`` stands for.
+    static func name(of purpose: Any.Type) -> String {
+        switch ObjectIdentifier(purpose) {
+        case ObjectIdentifier(KeyPurpose.Signing.self): signing
+        case ObjectIdentifier(KeyPurpose.Agreement.self): agreement
+        case ObjectIdentifier(KeyPurpose.Sealing.self): sealing
+        // An app's own type, whose keys can be made and deleted but not used.
+        default: "\(purpose)"
+        }
+    }
 
-    private var service: String {
+    /// Whether the place is for sealing keys, which have authentication codes.
+    var isOfSealing: Bool { purpose == Self.sealing }
+    /// Whether the place is for signing keys.
+    var isOfSigning: Bool { purpose == Self.signing }
+
+    /// `kSecAttrService` of the record.
+    var service: String {
         let kind = isOfSuccessor ? purpose + "+successor" : purpose
         return Self.prefix + "\(kind):\((group ?? "").utf8.count):\(group ?? "")"
     }

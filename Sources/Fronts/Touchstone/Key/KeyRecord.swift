@@ -25,17 +25,33 @@ struct KeyRecord: Codable, Sendable {
     /// A sealing key's other public key for authentication codes; nil for a key made by an older version.
     private let codePoint: Data?
 
+    /// The names in the stored JSON, whatever a property is called.
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case need = "need"
+        case acceptsLaterEnrolments = "acceptsLaterEnrolments"
+        case acceptsWeakBiometry = "acceptsWeakBiometry"
+        case demands = "demands"
+        case reuse = "reuse"
+        case protection = "protection"
+        case point = "point"
+        case created = "created"
+        case expires = "expires"
+        case representation = "representation"
+        case attestation = "attestation"
+        case codePoint = "codePoint"
+    }
+
     init(_ key: NewKey, _ rule: AccessRule, expires: Date?, hasCodes: Bool) {
         attestation = key.attestation
         codePoint = hasCodes ? AuthenticationCode.makePeer() : nil
         need = rule.need.rawValue
         acceptsLaterEnrolments = rule.acceptsLaterEnrolments
         acceptsWeakBiometry = rule.acceptsWeakBiometry
-        demands = rule.level.map { "\($0)" }
+        demands = rule.level?.storedName
         // A time below one millisecond means a single use.
         let milliseconds = rule.reuse.milliseconds
         reuse = milliseconds > 0 ? milliseconds : nil
-        protection = "\(key.hardware)"
+        protection = key.hardware.storedName
         point = key.publicKey
         created = Date()
         self.expires = expires
@@ -83,7 +99,7 @@ extension HardwareLevel {
     /// The level of a name; nil for an unknown name.
     fileprivate init?(name: String) {
         let all: [HardwareLevel] = [.test, .software, .separateAccount, .weakTPM, .hardware]
-        guard let level = all.first(where: { "\($0)" == name }) else { return nil }
+        guard let level = all.first(where: { $0.storedName == name }) else { return nil }
         self = level
     }
 }

@@ -8,8 +8,14 @@
 /// let rule: AccessRule = .biometry.reusable(for: .seconds(60))
 /// ```
 public struct AccessRule: Sendable, Hashable {
-    enum Need: String, Sendable {
-        case biometry, biometryOrPasscode, passcode, biometryAndPasscode, whenUnlocked, afterFirstUnlock
+    /// Each text is stored: in the record of a key, in a store's marker and in its items.
+    enum Need: String, Sendable, CaseIterable {
+        case biometry = "biometry"
+        case biometryOrPasscode = "biometryOrPasscode"
+        case passcode = "passcode"
+        case biometryAndPasscode = "biometryAndPasscode"
+        case whenUnlocked = "whenUnlocked"
+        case afterFirstUnlock = "afterFirstUnlock"
 
         var hasBiometry: Bool {
             switch self {
@@ -94,7 +100,7 @@ extension AccessRule: CustomStringConvertible {
         var text = need.rawValue
         if acceptsLaterEnrolments { text += ".acceptingLaterEnrolments()" }
         if acceptsWeakBiometry { text += ".acceptingWeakBiometry()" }
-        if let level { text += ".requiring(\(level))" }
+        if let level { text += ".requiring(\(level.storedName))" }
         if reuse != .zero { text += ".reusable(for: \(reuse.milliseconds) ms)" }
         return text
     }

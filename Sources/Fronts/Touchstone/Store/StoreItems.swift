@@ -10,7 +10,8 @@ struct StorePlace: Sendable, Hashable {
     /// The prefix of every store's service.
     static let prefix = "touchstone.store:"
 
-    private let service: String
+    /// `kSecAttrService` of the items.
+    let service: String
     private let group: String?
 
     init(_ store: SecretStore) {

@@ -18,6 +18,16 @@ struct DeviceRecord: Codable, Sendable, Equatable {
     /// The session key for DPoP.
     let proofKey: Data
 
+    /// The names in the stored JSON, whatever a property is called.
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case user = "user"
+        case label = "label"
+        case rule = "rule"
+        case id = "id"
+        case credential = "credential"
+        case proofKey = "proofKey"
+    }
+
     /// The device as the public API shows it.
     var device: LoginDevice {
         LoginDevice(id: Base64URL.encode(id), label: label, lastUsed: nil, isThisDevice: true)
@@ -28,6 +38,12 @@ struct DeviceRecord: Codable, Sendable, Equatable {
 struct ForgottenDevice: Codable, Sendable, Equatable {
     let user: String
     let id: String
+
+    /// The names in the stored JSON, whatever a property is called.
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case user = "user"
+        case id = "id"
+    }
 }
 
 /// A device's stored data for one server: its record, readable without a prompt, and the refresh token under the
@@ -37,13 +53,18 @@ struct DeviceStore: Sendable {
     private let tokens: SecretStore
     private let rule: AccessRule
 
-    private static let device = "device"
-    private static let forgotten = "forgotten"
-    private static let refresh = "refresh"
+    static let device = "device"
+    static let forgotten = "forgotten"
+    static let refresh = "refresh"
+
+    /// The name of the store of a server's records.
+    static func recordStore(_ server: String) -> String { "login.device:\(server)" }
+    /// The name of the store of a server's tokens.
+    static func tokenStore(_ server: String) -> String { "login.token:\(server)" }
 
     init(_ server: String, _ rule: AccessRule, _ keychain: Keychain) {
-        records = SecretStore("login.device:\(server)", rule: .whenUnlocked, in: keychain)
-        tokens = SecretStore("login.token:\(server)", rule: rule, in: keychain)
+        records = SecretStore(Self.recordStore(server), rule: .whenUnlocked, in: keychain)
+        tokens = SecretStore(Self.tokenStore(server), rule: rule, in: keychain)
         self.rule = rule
     }
 

@@ -39,11 +39,11 @@ public struct Attestation: Sendable, Equatable {
 /// The most that an attestation can prove.
 public enum AttestationLevel: String, Sendable, CaseIterable {
     /// The chip's maker certified its endorsement key.
-    case ekCertificate
+    case ekCertificate = "ekCertificate"
     /// The endorsement key is not certified: a server that sees it first can only recognise it later.
-    case firstUse
+    case firstUse = "firstUse"
     /// The key is not in a chip.
-    case software
+    case software = "software"
 }
 
 /// A chip and its attestation key.

@@ -17,67 +17,67 @@ public struct AuditEvent: Sendable, Equatable {
     /// What happened.
     public enum Kind: String, Sendable, CaseIterable {
         /// A keybag was created.
-        case keybagCreated
+        case keybagCreated = "keybagCreated"
         /// A passcode or a finger authorised an operation.
-        case authenticationSucceeded
+        case authenticationSucceeded = "authenticationSucceeded"
         /// A finger or a passcode was refused.
-        case authenticationFailed
+        case authenticationFailed = "authenticationFailed"
         /// The user, the app or the system cancelled an authentication.
-        case authenticationCancelled
+        case authenticationCancelled = "authenticationCancelled"
         /// Biometry is locked out until the passcode is entered.
-        case biometryLockedOut
+        case biometryLockedOut = "biometryLockedOut"
         /// Passcodes are refused for a while.
-        case passcodeDelayed
+        case passcodeDelayed = "passcodeDelayed"
         /// The keybag is closed until the recovery code.
-        case keybagClosed
+        case keybagClosed = "keybagClosed"
         /// Items were moved to another access group.
-        case itemsMoved
+        case itemsMoved = "itemsMoved"
         /// The keybag was unlocked.
-        case keybagUnlocked
+        case keybagUnlocked = "keybagUnlocked"
         /// The keybag was locked.
-        case keybagLocked
+        case keybagLocked = "keybagLocked"
         /// The machine is about to sleep: earlier proofs are void afterwards.
-        case suspended
+        case suspended = "suspended"
         /// The passcode was changed.
-        case passcodeChanged
+        case passcodeChanged = "passcodeChanged"
         /// The recovery code was used.
-        case keybagRecovered
+        case keybagRecovered = "keybagRecovered"
         /// The keychain's files were put aside.
-        case keybagPutAside
+        case keybagPutAside = "keybagPutAside"
         /// The enrolled fingers changed.
-        case enrolmentChanged
+        case enrolmentChanged = "enrolmentChanged"
         /// Items of an earlier enrolled set are lost for good.
-        case itemsInvalidated
+        case itemsInvalidated = "itemsInvalidated"
         /// Stored data is not authentic.
-        case tamperDetected
+        case tamperDetected = "tamperDetected"
         /// The hardware refused to escrow a key: the next unlock needs the passcode.
-        case escrowRefused
+        case escrowRefused = "escrowRefused"
         /// The hardware failed to count the store's generation, which is tried again.
-        case generationUncounted
+        case generationUncounted = "generationUncounted"
         /// The hardware counted what it had failed to count.
-        case generationCounted
+        case generationCounted = "generationCounted"
         /// The hardware did not remove the seal of a former passcode, which is tried again.
-        case formerSealKept
+        case formerSealKept = "formerSealKept"
         /// The hardware removed the seals of former passcodes that it had not removed before.
-        case formerSealRemoved
+        case formerSealRemoved = "formerSealRemoved"
         /// The hardware's lockout authorisation was set.
-        case lockoutProtected
+        case lockoutProtected = "lockoutProtected"
         /// Another sender than fprintd sent its signals.
-        case forgedSignal
+        case forgedSignal = "forgedSignal"
         /// The assurance decreased.
-        case assuranceLowered
+        case assuranceLowered = "assuranceLowered"
         /// The connection to the system bus was lost: sleep and enrolments go unnoticed until it is back.
-        case busLost
+        case busLost = "busLost"
         /// The broker does not reply: programs cannot be identified, and enrolled sets cannot be compared.
-        case brokerLost
+        case brokerLost = "brokerLost"
         /// An operation failed that no request waits for.
-        case backgroundFailed
+        case backgroundFailed = "backgroundFailed"
         /// A component failed during a request: the disk, the store or hardware.
-        case requestFailed
+        case requestFailed = "requestFailed"
         /// A client was refused.
-        case clientRefused
+        case clientRefused = "clientRefused"
         /// An item was read, created, changed or deleted.
-        case itemAccessed
+        case itemAccessed = "itemAccessed"
         /// A private key was created, read or used.
         case keyAccessed
     }

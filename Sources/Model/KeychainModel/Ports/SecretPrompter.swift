@@ -186,17 +186,17 @@ public struct PromptError: Error, Sendable, Equatable {
     /// A reason to act on.
     public enum Code: String, Sendable {
         /// No terminal and no display.
-        case notInteractive
+        case notInteractive = "notInteractive"
         /// The client is not in the foreground process group of its terminal: a prompt would take the shell's input.
-        case inBackground
+        case inBackground = "inBackground"
         /// No agent runs that could draw for a daemon of another account.
-        case noAgent
+        case noAgent = "noAgent"
         /// The pinentry program is not installed.
-        case prompterMissing
+        case prompterMissing = "prompterMissing"
         /// The program failed.
-        case prompterFailed
+        case prompterFailed = "prompterFailed"
         /// The task was cancelled: the prompt was removed.
-        case dismissed
+        case dismissed = "dismissed"
     }
 
     /// What happened.
