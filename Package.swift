@@ -370,6 +370,20 @@ let package = Package(
             dependencies: ["CBOR", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings
         ),
+        // What never changes unnoticed: the bytes of messages, and the strings that are stored or derive keys.
+        .testTarget(
+            name: "PinnedTests",
+            dependencies: [
+                "BrokerProtocol", "CBOR", "CItemFiles", "CTSS2", "Desk", "FingerprintDriver",
+                "KeychainClient",
+                "KeychainEngine", "KeychainModel", "KeychainServer", "Primitives", "SecretMemory",
+                "TPMDriver",
+                "Touchstone", "TouchstoneDaemon", "TouchstoneLogin", "WebAuthnModel",
+            ],
+            // Read from the source directory.
+            exclude: ["Golden"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "AuthenticationEngineTests",
             dependencies: [
