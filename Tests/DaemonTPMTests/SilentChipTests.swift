@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import KeychainClient
 import KeychainModel
+import Synchronization
 import Testing
 import TouchstoneTesting
 
@@ -70,6 +72,53 @@ struct SilentChipTests {
         // It counts: the older copy, in which the item still is, is refused.
         try await keychain.stopped { try older.put(into: keychain) }
         #expect(keychain.failure { _ = try keychain.value("one") }?.cause == .rolledBack)
+    }
+
+    /// What follows a count whose answer was lost.
+    enum Sequel: CaseIterable, Sendable { case none, deletion, lock, restart, kill }
+
+    // Catches a count that is made twice, after which the store itself would be refused as an older copy.
+    @Test(
+        "a deletion that the TPM counted without an answer is not counted twice",
+        arguments: Sequel.allCases
+    )
+    func lostAnswer(_ sequel: Sequel) async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        for name in ["one", "two", "three"] { try keychain.add(name, "kept", .devicePasscode) }
+        // From TPM2_NV_Increment on nothing comes back.
+        let isLost = Mutex(false)
+        machine.recorder.treat { command in
+            isLost.withLock { isLost in
+                defer { isLost = isLost || command.code == 0x134 }
+                return isLost ? .loseCommand : command.code == 0x134 ? .loseAnswer : .pass
+            }
+        }
+        let deleted = try keychain.client.delete(
+            DeleteItems(query: PrivateKeychain.query(for: "one"), prompt: keychain.prompt())
+        )
+        #expect(deleted == DeletedItems(count: 1, isCounted: false))
+        machine.recorder.treat { _ in .pass }
+        switch sequel {
+        case .none: try await keychain.expectLogged("generationCounted")
+        case .deletion:
+            try keychain.delete("two")
+            try await keychain.expectLogged("generationCounted")
+        case .lock:
+            try keychain.client.lock()
+            try keychain.unlock()
+        case .restart: try await keychain.stopped {}
+        case .kill:
+            keychain.stop(with: SIGKILL)
+            try await keychain.start()
+        }
+        try keychain.unlock()
+        try keychain.delete("three")
+        #expect(try !Self.reasons(keychain).contains("has not yet counted"))
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(keychain.failure { _ = try keychain.value("one") }?.status == .itemNotFound)
+        #expect(keychain.failure { _ = try keychain.value("three") }?.status == .itemNotFound)
     }
 
     @Test("touchstone delete says that a deletion is not yet counted, and doctor and status say it too")

@@ -173,7 +173,12 @@ struct TPMInterruptionTests {
             return true
         }
         #expect(count > 10)
-        #expect(changes < count)
+        if isRecovery, fate != .daemon {
+            // The recovery code opens without a chip too.
+            #expect(changes == count)
+        } else {
+            #expect(changes < count)
+        }
         // A new PIN index in place of the former one; the two counters and the mark stay.
         #expect(try await machine.chip.indices().count == 4)
     }

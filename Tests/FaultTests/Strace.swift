@@ -43,9 +43,9 @@ final class Strace: Sendable {
         return ["-y", "-xx", "-s", "1000000", "-e", "trace=\(calls)", "-o", log]
     }
 
-    /// Attaches to all threads of a running daemon.
+    /// Attaches to all threads of a running daemon, not to the programs that it starts.
     static func attach(to daemon: Int32, _ options: [String]) async throws -> Strace {
-        let arguments = ["-f", "-qq", "-e", "signal=none"] + options + ["-p", "\(daemon)"]
+        let arguments = ["-f", "-b", "execve", "-qq", "-e", "signal=none"] + options + ["-p", "\(daemon)"]
         let process = try await ChildProcess.start(path, arguments)
         try await Deadline.wait(for: "strace to hold on to the daemon") {
             guard process.isRunning else { throw TestKitError.unexpected("strace ended") }

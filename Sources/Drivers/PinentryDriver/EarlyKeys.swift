@@ -22,6 +22,7 @@ final class EarlyKeys {
     }
 
     private let terminal: PinentryTerminal
+    private let reader: pid_t
     private let pause: Duration
     private var stage = Stage.off
     /// Reports arriving input to poll(2); -1 while nothing is watched.
@@ -32,8 +33,11 @@ final class EarlyKeys {
     ///
     /// - Parameters:
     ///   - terminal: the terminal of the prompt.
+    ///   - reader: the child process that draws the prompt and reads the keys.
     ///   - pause: how long after the prompt appears keys still count as meant for something else.
-    init(_ terminal: PinentryTerminal, pause: Duration) { (self.terminal, self.pause) = (terminal, pause) }
+    init(_ terminal: PinentryTerminal, readBy reader: pid_t, pause: Duration) {
+        (self.terminal, self.reader, self.pause) = (terminal, reader, pause)
+    }
 
     deinit { stop() }
 
@@ -68,9 +72,16 @@ final class EarlyKeys {
             guard now >= end else { break }
             // If this thread was late, it counts a key as early rather than an early one as meant. The kernel does not
             // report a begun line to a program that reads lines.
-            if terminal.isCanonical, terminal.discardKeys() != .none { wereFound = true }
+            if terminal.isCanonical, hasBegunLine() { wereFound = true }
             stop()
         }
+    }
+
+    /// Discards a line without its end.
+    ///
+    /// The reader is stopped meanwhile: outside of line mode, in which alone the kernel counts such a line, it would read it.
+    private func hasBegunLine() -> Bool {
+        PinentryProcess.whileStopped(reader) { terminal.discardKeys() != .none } ?? true
     }
 
     /// Ends the watch.

@@ -188,8 +188,8 @@ struct PinentryExchange: ~Copyable {
             let described = try connection.answer(until: handshake)
             if let code = described.error { throw .refused(code, command: "SETDESC") }
 
-            if let terminal = exchange.terminal, !exchange.drawsOnDisplay {
-                connection.keys = EarlyKeys(terminal, pause: exchange.readingPause)
+            if let terminal = exchange.terminal, let drawer = exchange.drawer, !exchange.drawsOnDisplay {
+                connection.keys = EarlyKeys(terminal, readBy: drawer.process, pause: exchange.readingPause)
             }
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
             let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)

@@ -42,6 +42,28 @@ struct PinentryProcess: ~Copyable {
         return true
     }
 
+    /// Calls `body` while a child process is stopped, so that it reads nothing meanwhile.
+    ///
+    /// - Parameters:
+    ///   - child: a process that has not been reaped.
+    ///   - body: called once the process is stopped.
+    /// - Returns: what `body` returned; nil if the process has ended or did not stop in time.
+    static func whileStopped<Result>(_ child: pid_t, _ body: () -> Result) -> Result? {
+        guard kill(child, SIGSTOP) == 0 else { return nil }
+        defer { kill(child, SIGCONT) }
+        let deadline = ContinuousClock.now + grace.terminated
+        while true {
+            // waitid(2) leaves `si_signo` 0 if the child is neither stopped nor ended.
+            var change = unsafe siginfo_t()
+            let options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG
+            guard unsafe waitid(P_PID, id_t(child), &change, options) == 0 else { return nil }
+            if unsafe change.si_signo != 0 { return unsafe Int(change.si_code) == CLD_STOPPED ? body() : nil }
+            guard ContinuousClock.now < deadline else { return nil }
+            // It stops as soon as it is scheduled, and no event reports it.
+            sched_yield()
+        }
+    }
+
     private borrowing func hasEnded(within limit: Duration) -> Bool {
         guard descriptor >= 0 else { return false }
         let deadline = ContinuousClock.now + limit

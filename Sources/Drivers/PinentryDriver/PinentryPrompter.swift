@@ -66,8 +66,14 @@ public struct PinentryPrompter: SecretPrompter {
         if drawsTouches, prompt.input == .touch, !PromptPlace(origin).hasDisplay {
             let (user, readingPause) = (user, readingPause)
             return try await PinentryConversation { cancel throws(PromptError) in
-                try TerminalTouchBox(prompt, at: origin, user: user, readingPause: readingPause, cancel: cancel)
-                    .run(whenShown: whenShown)
+                let box = try TerminalTouchBox(
+                    prompt,
+                    at: origin,
+                    user: user,
+                    readingPause: readingPause,
+                    cancel: cancel
+                )
+                return try box.run(whenShown: whenShown)
             }.answer()
         }
         return try await start(at: origin) { exchange throws(PromptError) in

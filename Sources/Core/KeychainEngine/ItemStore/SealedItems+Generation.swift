@@ -88,13 +88,23 @@ extension SealedItems {
     public func settle() async -> Bool {
         guard let counters, let name = keys.current.counter else { return true }
         switch withState({ $0.takeTurn() }) {
-        case .none: return true
+        case .none:
+            if withState({ $0.isGenerationInStep }) { noteCounting(nil) }
+            return true
         case .others: return await settledByOthers()
         case .mine: break
         }
         var failure: KeychainError?
         do throws(KeychainError) {
             var isBehind = true
+            if isUncounted {
+                // The answer alone may have been lost: a second increment would make the store an older copy.
+                let counted = try await counters.generation(name)
+                isBehind = withState { state in
+                    state.countedGeneration = counted
+                    return state.isGenerationBehind
+                }
+            }
             while isBehind {
                 let counted = try await counters.advanceGeneration(name)
                 // Commits made meanwhile could not increment the generation.
