@@ -12,8 +12,8 @@ struct GoldenMessage {
     let octets: [UInt8]
     /// Decodes bytes and encodes the result.
     ///
-    /// No encoder writes two values as the same bytes (``PinnedMessageTests`` compares all of a kind), so equal bytes are
-    /// equal values, also where a type that owns a secret has no `==`.
+    /// No encoder writes two values as the same bytes (``PinnedMessageTests`` compares those of a method), so equal
+    /// bytes are equal values, also where a type that owns a secret has no `==`.
     let recoded: (_ octets: [UInt8]) throws -> [UInt8]
     /// Whether bytes decode to a value that is `==` to the original; nil for types without `==`.
     var isEqual: ((_ octets: [UInt8]) throws -> Bool)?
