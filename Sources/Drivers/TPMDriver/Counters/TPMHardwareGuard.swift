@@ -68,11 +68,6 @@ public struct TPMHardwareGuard: HardwareGuard {
         )
     }
 
-    /// Whether this chip holds an index of the keychain.
-    public func holdsIndex(of keychain: [UInt8]) async throws(KeychainError) -> Bool {
-        try await tpm.holdsIndex(of: KeychainLabel(of: keychain))
-    }
-
     /// Looks through this program's indices.
     public func mark(of keychain: [UInt8]) async throws(KeychainError) -> [UInt8]? {
         try await tpm.mark(of: KeychainLabel(of: keychain))

@@ -74,17 +74,6 @@ extension TPM {
         }
     }
 
-    /// Whether this chip holds an index that carries the label.
-    func holdsIndex(of label: KeychainLabel) throws(KeychainError) -> Bool {
-        do throws(TPMError) {
-            return try withConnection { connection throws(TPMError) in
-                try !connection.indices(with: label).isEmpty
-            }
-        } catch {
-            throw KeychainError(error)
-        }
-    }
-
     private static func read(_ notes: any HardwareNotes) throws(TPMError) -> [TPMBlob] {
         do {
             let octets = try notes.read()

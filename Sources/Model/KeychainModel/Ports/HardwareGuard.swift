@@ -56,9 +56,6 @@ public protocol HardwareGuard: Sendable {
     /// - Throws: ``KeychainError`` if some may be left.
     func removeLeftovers(keeping counters: [[UInt8]], of keychain: [UInt8]) async throws(KeychainError)
 
-    /// Whether this hardware holds any object that was created for a keychain, by its permanent identifier.
-    func holdsIndex(of keychain: [UInt8]) async throws(KeychainError) -> Bool
-
     /// The mark by which the hardware knows a keychain: made once a keybag that names its counters is durable.
     ///
     /// - Parameter keychain: the keychain's permanent identifier.
