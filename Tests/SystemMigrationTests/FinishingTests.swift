@@ -111,6 +111,30 @@ struct FinishingTests {
         #expect(PrivateMove.names(moving.places.systemDirectory).isEmpty)
     }
 
+    @Test("either file of the keybag is enough for a move, and for the former place to be emptied")
+    func keybagCopy() throws {
+        try moving.fill(["keybag.copy", "items.sqlite", "device.key"])
+        #expect(try moving.move.enable() == .needsCheck)
+        try moving.move.finishEnabling()
+        #expect(moving.own == ["moved"])
+        // The first unlock writes the other file again.
+        try moving.write("content", to: kept + "/keybag")
+        #expect(try moving.move.disable() == .needsCheck)
+        try FileManager.default.removeItem(atPath: own + "/keybag.copy")
+        try moving.move.finishDisabling()
+        #expect(moving.own.isSuperset(of: ["keybag", "items.sqlite"]))
+        #expect(try moving.move.enable() == .needsCheck)
+        try FileManager.default.removeItem(atPath: kept + "/keybag")
+        #expect(code { try moving.move.finishEnabling() } == .lost)
+        #expect(moving.own.isSuperset(of: ["keybag", "items.sqlite", "device.key"]))
+    }
+
+    @Test("a keychain that has only its keybag's copy left is one")
+    func copyAlone() throws {
+        try moving.fill(["keybag.copy"])
+        #expect(try moving.move.hasKeychain())
+    }
+
     @Test(
         "a user without a keychain, or with an interrupted set-up, needs no check, and can move back",
         arguments: [[], ["device.key", "attempts", "keybag.new", "daemon.log"]]

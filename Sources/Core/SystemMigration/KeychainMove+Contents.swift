@@ -3,8 +3,17 @@ import KeychainModel
 
 /// Checks which keychain files a directory holds.
 extension KeychainMove {
-    /// The files without which a keychain cannot be opened: keybag and items.
-    private static let essential = [StoreFile.keybag, .items].map(\.rawValue)
+    /// The keybag's two files, either of which is enough to open it.
+    private static let keybags: Set = [StoreFile.keybag.rawValue, StoreFile.keybagCopy.rawValue]
+
+    /// The files without which a keychain cannot be opened: the keybag's and the items.
+    private static let essential = keybags.union([StoreFile.items.rawValue])
+
+    /// Whether files have a keybag among them.
+    static func haveKeybag(_ files: Set<String>) -> Bool { !files.isDisjoint(with: keybags) }
+
+    /// Whether a file is one of the keybag's.
+    static func isKeybag(_ name: String) -> Bool { keybags.contains(name) }
 
     /// The essential files whose names exist in a directory, whatever their type.
     func essentials(in directory: OpenDirectory) throws(MoveError) -> Set<String> {
@@ -17,17 +26,19 @@ extension KeychainMove {
         return try places.keeper.acting { () throws(MoveError) in try essentials(in: directory) }
     }
 
-    /// Whether each of `files` is a non-empty regular file with mode 0600 and one link that `owner` owns; called with the
-    /// owner's credentials.
+    /// Whether each of `files` is a non-empty regular file with mode 0600 and one link that `owner` owns, of the keybag's at
+    /// least one; called with the owner's credentials.
     ///
     /// Whether their content can be opened is decided later by the check, which includes the user's unlock.
     func isWhole(_ directory: OpenDirectory, _ files: Set<String>, owner: Account) -> Bool {
-        files.allSatisfy { name in
+        func isWhole(_ name: String) -> Bool {
             var status = stat()
             return unsafe fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
                 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o7777 == 0o600
                 && status.st_uid == owner.uid && status.st_nlink == 1 && status.st_size > 0
         }
+        return files.subtracting(Self.keybags).allSatisfy(isWhole)
+            && (!Self.haveKeybag(files) || Self.keybags.contains(where: isWhole))
     }
 
     /// What is left to do after the move: `.empty` if no place has a keychain, `.needsCheck` otherwise.

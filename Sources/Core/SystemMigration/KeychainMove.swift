@@ -120,7 +120,7 @@ package struct KeychainMove {
         // copied.
         defer { withExtendedLifetime(own) {} }
         let files = try asUser { () throws(MoveError) in try essentials(in: own) }
-        guard files.isEmpty || files.contains(StoreFile.keybag.rawValue) else { throw withoutKeybag }
+        guard files.isEmpty || Self.haveKeybag(files) else { throw withoutKeybag }
         try stage(own, in: system)
         try noteOrigin(in: system)
         try mark(own)
@@ -212,8 +212,8 @@ package struct KeychainMove {
             guard let own else { return }
             // Remove the keybag last: without one the remaining files are not a keychain.
             let names = try own.storeNames()
-            for name in names where name != StoreFile.keybag.rawValue { try erase(name, in: own) }
-            for name in names where name == StoreFile.keybag.rawValue { try erase(name, in: own) }
+            for name in names where !Self.isKeybag(name) { try erase(name, in: own) }
+            for name in names where Self.isKeybag(name) { try erase(name, in: own) }
             try removeArriving(from: own)
             removeSocketDirectory(from: own)
             try own.sync()
