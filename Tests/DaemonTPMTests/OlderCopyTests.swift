@@ -126,6 +126,44 @@ struct OlderCopyTests {
     }
 
     @Test(
+        "with a TPM an older copy that is put under a running daemon is refused, also after a lock and an unlock"
+    )
+    func underDaemon() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("guarded", "kept", .devicePasscode)
+        keychain.stop(with: SIGTERM)
+        let older = try DataCopy.store(of: keychain)
+        try await keychain.start()
+        try keychain.unlock()
+        // The TPM's counter increments.
+        try keychain.delete("guarded")
+        try keychain.add("newer", "value")
+        try older.put(into: keychain)
+        let refused = try await keychain.command("set two --require none", input: "two")
+        #expect(refused.output.contains("were replaced"), "\(refused)")
+        #expect(refused.output.contains("touchstone lock, then touchstone unlock"), "\(refused)")
+        #expect(try await keychain.command("lock").status == 0)
+        _ = try await keychain.command("unlock")
+        for arguments in ["list", "set two --require none"] {
+            let result = try await keychain.command(arguments, input: arguments == "list" ? nil : "two")
+            #expect(result.status == 9, "\(arguments): \(result)")
+            #expect(result.output.contains("the store is an older copy"), "\(arguments): \(result)")
+        }
+        // What the daemon had open was kept.
+        let saved = try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite.damaged-1")))
+        keychain.stop(with: SIGTERM)
+        for name in ["items.sqlite-wal", "items.sqlite-mark"] {
+            try? FileManager.default.removeItem(atPath: keychain.file(name))
+        }
+        try saved.write(to: URL(fileURLWithPath: keychain.file("items.sqlite")))
+        try await keychain.start()
+        try keychain.unlock()
+        #expect(try keychain.value("newer") == "value")
+        #expect(try await keychain.command("status").status == 0)
+    }
+
+    @Test(
         "without a TPM the keychain is as it was on that day, and no command reports a problem",
         arguments: Copy.allCases
     )

@@ -164,4 +164,51 @@ struct AttemptFileTests {
         try keychain.write(try other.octets("attempts"), to: "attempts")
         #expect(throws: KeychainError(.decode)) { try next(directory).load() }
     }
+
+    /// What becomes of the file or its directory between two wrong passcodes.
+    enum Replacement: CaseIterable {
+        case copied, gone, emptied, directoryGone, directoryCopied, directoryEmpty
+    }
+
+    @Test(
+        "a count is in the file that the name leads to, or refused",
+        arguments: Replacement.allCases
+    )
+    func place(_ replacement: Replacement) throws {
+        let files = FileManager.default
+        let aside = keychain.path + "-aside"
+        defer { try? files.removeItem(atPath: aside) }
+        var directory: StoreDirectory? = try StoreDirectory(path: keychain.path)
+        var file: AttemptFile? = AttemptFile(directory: try #require(directory))
+        for count in 1...3 { try file?.save(record(count)) }
+        switch replacement {
+        case .copied:
+            try files.copyItem(atPath: keychain.file("attempts"), toPath: keychain.file("copy"))
+            unsafe rename(keychain.file("copy"), keychain.file("attempts"))
+        case .gone: try files.removeItem(atPath: keychain.file("attempts"))
+        case .emptied: try keychain.write([], to: "attempts")
+        case .directoryGone: try files.moveItem(atPath: keychain.path, toPath: aside)
+        case .directoryCopied:
+            try files.moveItem(atPath: keychain.path, toPath: aside)
+            try files.copyItem(atPath: aside, toPath: keychain.path)
+        case .directoryEmpty:
+            try files.moveItem(atPath: keychain.path, toPath: aside)
+            unsafe mkdir(keychain.path, 0o700)
+        }
+        var counted = 3
+        for count in 4...6 {
+            do {
+                try file?.save(record(count))
+                counted = count
+            } catch {
+                #expect(error.cause?.known == .filesReplaced)
+            }
+        }
+        let isRefused = [.directoryGone, .directoryCopied, .directoryEmpty].contains(replacement)
+        #expect(counted == (isRefused ? 3 : 6))
+        (file, directory) = (nil, nil)
+        if replacement == .directoryGone { try files.moveItem(atPath: aside, toPath: keychain.path) }
+        guard replacement != .directoryEmpty else { return }
+        #expect(try self.file().load() == record(counted))
+    }
 }

@@ -173,7 +173,7 @@ struct DamageMatrixTests {
         let keychain = prepared.keychain
         try image.write(to: keychain)
         var engine: KeychainEngine? = try await keychain.restart()
-        var isTold = try await isTold(engine.required, prepared.values, what)
+        var isTold = try await engine.required.tellsDamage(to: prepared.values, what)
         let report = await engine.required.check()
         isTold = isTold || !report.isSetAuthentic || report.damaged > 0 || !report.faults.isEmpty
         if !isTold {
@@ -182,14 +182,14 @@ struct DamageMatrixTests {
                 try await engine.required.add("more \(number)", String(repeating: "more", count: 400))
             }
             try await keychain.restart(&engine)
-            let found = try await values(engine.required)
+            let found = try await engine.required.values()
             #expect(found.filter { !$0.key.hasPrefix("more") } == prepared.values, what)
             #expect(found.count == prepared.values.count + 3, what)
             await engine.required.close()
             return false
         }
         #expect(await !engine.required.storeFaults().isEmpty, what)
-        let proof = try await proof(engine.required)
+        let proof = try await engine.required.passcodeProof()
         let shown = try await engine.required.repair(proof: proof, accepting: false)
         #expect(!shown.isWell, what)
         let repair = try await engine.required.repair(proof: proof, accepting: true)
@@ -201,7 +201,7 @@ struct DamageMatrixTests {
         }
         for isRestarted in [false, true] {
             if isRestarted { try await keychain.restart(&engine) }
-            let found = try await values(engine.required)
+            let found = try await engine.required.values()
             for (account, value) in found {
                 // A former value is kept where there is no other, and named, if the record can tell.
                 let isToldOlder = repair.items.contains { $0.finding == .older && $0.name == account }
@@ -221,45 +221,5 @@ struct DamageMatrixTests {
         }
         await engine.required.close()
         return true
-    }
-
-    private func values(_ engine: KeychainEngine) async throws -> [String: String] {
-        var found: [String: String] = [:]
-        do {
-            for item in try await engine.all([.service: .string("tests")]) {
-                if case .string(let account) = item.attributes?[.account] { found[account] = item.text }
-            }
-        } catch let error as KeychainError where error.status == .itemNotFound {}
-        return found
-    }
-
-    /// Whether damage is told; expects all values to be right if it is not, and none to be wrong or absent if it is.
-    private func isTold(
-        _ engine: KeychainEngine,
-        _ values: [String: String],
-        _ what: Comment
-    ) async throws -> Bool {
-        var isTold = false
-        do {
-            let found = try await self.values(engine)
-            #expect(found == values, what)
-        } catch let error as KeychainError {
-            #expect(error.status == .decode, what)
-            isTold = true
-        }
-        for (account, value) in values {
-            do {
-                #expect(try await engine.secret(account) == value, what)
-            } catch let error as KeychainError {
-                #expect(error.status == .decode, "\(what): \(account) looks absent")
-                isTold = true
-            }
-        }
-        return isTold
-    }
-
-    private func proof(_ engine: KeychainEngine) async throws -> AuthenticationProof {
-        let control = try AccessControl(accessibility: .whenUnlocked, flags: [.devicePasscode])
-        return Proofs.of(control, [.passcode], key: try await engine.key(TestKeychain.passcode))
     }
 }

@@ -254,7 +254,7 @@ struct SlicedWorkTests {
     }
 
     @Test(
-        "check, export and a deletion of all items, among reads",
+        "check, export, an erasure and a deletion of all items, among reads",
         .timeLimit(.minutes(CaseSize.of(5, full: 30)))
     )
     func turns() async throws {
@@ -278,6 +278,13 @@ struct SlicedWorkTests {
         let (exportWaits, items) = try await waits(of: engine) { try await old.export().report.items }
         #expect(items == Self.count + 1)
         expectTurns(exportWaits, "export")
+
+        let (eraseWaits, erasure) = try await waits(of: engine, in: .theirs) {
+            try await engine.erase(ItemQuery(itemClass: .genericPassword), secret: "secret")
+        }
+        #expect(erasure == Erasure(unknown: Self.count + 1))
+        expectTurns(eraseWaits, "erase")
+        try await engine.delete("reader", groups: [.theirs])
 
         let (deleteWaits, deleted) = try await waits(of: engine, in: .theirs) {
             try await engine.delete(ItemQuery(itemClass: .genericPassword), groups: [.ours])

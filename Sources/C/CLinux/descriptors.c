@@ -45,7 +45,11 @@ int clinux_rename_to_free(int directory, const char *from, int new_directory, co
     // EINVAL: the file system does not know the flag; a link is exclusive too.
     if (errno != EINVAL && errno != ENOSYS) return -1;
     if (linkat(directory, from, new_directory, to, 0) != 0) return -1;
-    return unlinkat(directory, from, 0);
+    if (unlinkat(directory, from, 0) == 0) return 0;
+    int error = errno;
+    unlinkat(new_directory, to, 0);
+    errno = error;
+    return -1;
 }
 
 bool clinux_is_in_memory(const char *directory) {

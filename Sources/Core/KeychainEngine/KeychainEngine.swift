@@ -51,6 +51,7 @@ public struct KeychainEngine: Sendable {
         audit: (any AuditLog)? = nil
     ) throws(KeychainError) {
         directory.removeUnfinished()
+        try FormerFiles(in: directory).removeSecondNames()
         try directory.checkFiles()
         try FormerFiles(in: directory).settle()
         let file = KeybagFile(in: directory)
@@ -58,7 +59,6 @@ public struct KeychainEngine: Sendable {
         try Keybag.checkOpens(reading, isForTests: isForTests)
         try ImportMark(in: directory).settle()
         try NewItems(in: directory).settle()
-        try ItemReplacement(in: directory).settle()
         let standing: Standing
         if let intact = reading.intact {
             standing = .locked(intact.record)

@@ -214,7 +214,7 @@ enum EngineStrings {
                 ],
                 all: StoreFile.allCases.map(\.rawValue) + [
                     StoreFile.log, MovedKeychain.name, FormerFiles.prefix, FormerFiles.unfinished,
-                    ItemReplacement.asidePrefix, UnnamedFile.name, CITEMFILES_MARK,
+                    NewItems.asidePrefix, UnnamedFile.name, CITEMFILES_MARK,
                 ]
             ),
             StoredString(

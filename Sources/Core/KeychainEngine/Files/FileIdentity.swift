@@ -16,47 +16,51 @@ struct FileIdentity: Equatable {
     /// The identity of an open directory.
     init?(of directory: StoreDirectory) { self.init("", directory.descriptor) }
 
-    private init?(_ name: String, _ directory: CInt) {
+    /// The identity of an open file.
+    init?(of file: CInt) { self.init("", file) }
+
+    /// The identity of an entry of an open directory, or of a path; nil if there is none.
+    init?(_ name: String, _ directory: CInt) {
         var found: [UInt64] = [0, 0]
         guard unsafe clinux_identity(directory, name, &found) == 0 else { return nil }
         (device, inode) = (found[0], found[1])
     }
 }
 
-/// The items file and its log as a connection opened them.
+/// The items file, its log and the log's mark as a connection opened them.
 ///
 /// A program that synchronises files replaces them by renaming others over them, and a directory can be moved away: a
 /// connection would go on writing to files that no name leads to.
 struct OpenedFiles {
     private let paths: [String]
-    private let opened: [FileIdentity]
+    /// The mark has none on a disk that can only be read.
+    private let opened: [FileIdentity?]
 
     /// Remembers which files the names lead to now.
     ///
     /// - Throws: ``KeychainError`` with ``KnownCause/filesReplaced`` if a name leads elsewhere by its path than in the
     ///   directory.
     init(_ name: StoreFile, in directory: StoreDirectory) throws(KeychainError) {
-        let names = [name.rawValue, name.rawValue + "-wal"]
+        let names = ["", "-wal", "-mark"].map { name.rawValue + $0 }
         paths = names.map { directory.path + "/" + $0 }
-        opened = names.compactMap { FileIdentity(of: $0, in: directory) }
-        guard opened.count == names.count, areInPlace else { throw .filesReplaced }
+        opened = names.map { FileIdentity(of: $0, in: directory) }
+        guard opened[0] != nil, opened[1] != nil, areInPlace else { throw .filesReplaced }
     }
 
+    /// Whether the names lead to the same file of items, or of its mark.
+    var isItemsFileInPlace: Bool { isInPlace(0) }
+    var isMarkInPlace: Bool { isInPlace(2) }
+
     /// Whether the names still lead to the same files.
-    var areInPlace: Bool {
-        for (path, identity) in zip(paths, opened) where FileIdentity(atPath: path) != identity {
-            return false
-        }
-        return true
-    }
+    var areInPlace: Bool { isInPlace(0) && isInPlace(1) && isInPlace(2) }
+
+    private func isInPlace(_ index: Int) -> Bool { FileIdentity(atPath: paths[index]) == opened[index] }
 }
 
 extension StoreDirectory {
     /// Refuses a change while the directory's path leads elsewhere: it would be lost with the directory.
     func checkPlace() throws(KeychainError) {
-        guard let open = FileIdentity(of: self), FileIdentity(atPath: path) == open else {
-            throw .filesReplaced
-        }
+        guard isInPlace else { throw .filesReplaced }
     }
 }
 

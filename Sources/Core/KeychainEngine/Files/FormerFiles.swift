@@ -29,6 +29,31 @@ struct FormerFiles {
         return try finish(names)
     }
 
+    /// Removes the names that a move took from files which have their new name already.
+    ///
+    /// Where a rename cannot be exclusive it is a link first (`clinux_rename_to_free`): an interruption leaves both names.
+    func removeSecondNames() throws(KeychainError) {
+        guard try directory.has(Self.unfinished) else { return }
+        let aside = try openUnfinished()
+        defer { close(aside) }
+        for name in try names() {
+            guard let moved = FileIdentity(name, aside), moved == FileIdentity(of: name, in: directory) else {
+                continue
+            }
+            guard unsafe unlinkat(directory.descriptor, name, 0) == 0 else {
+                throw FileError.keychainError(errno)
+            }
+        }
+        try sync(aside)
+    }
+
+    private func openUnfinished() throws(KeychainError) -> CInt {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        let aside = unsafe openat(directory.descriptor, Self.unfinished, flags)
+        guard aside >= 0 else { throw FileError.keychainError(errno) }
+        return aside
+    }
+
     /// Continues an interrupted move.
     func settle() throws(KeychainError) {
         guard try directory.has(Self.unfinished) else { return }
@@ -37,9 +62,7 @@ struct FormerFiles {
     }
 
     private func finish(_ names: [String]) throws(KeychainError) -> String {
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-        let aside = unsafe openat(directory.descriptor, Self.unfinished, flags)
-        guard aside >= 0 else { throw FileError.keychainError(errno) }
+        let aside = try openUnfinished()
         defer { close(aside) }
         for name in names {
             guard unsafe clinux_rename_to_free(directory.descriptor, name, aside, name) == 0 else {
@@ -52,17 +75,12 @@ struct FormerFiles {
         var number = 1
         while true {
             let name = "\(Self.prefix)\(number)"
-            let result = unsafe clinux_rename_to_free(
-                directory.descriptor,
-                Self.unfinished,
-                directory.descriptor,
-                name
-            )
-            if result == 0 {
+            // A directory's rename replaces none but an empty one (rename(2)).
+            if unsafe renameat(directory.descriptor, Self.unfinished, directory.descriptor, name) == 0 {
                 try directory.sync()
                 return name
             }
-            guard errno == EEXIST else { throw FileError.keychainError(errno) }
+            guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(errno) else { throw FileError.keychainError(errno) }
             number += 1
         }
     }

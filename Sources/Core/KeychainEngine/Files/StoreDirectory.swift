@@ -10,6 +10,8 @@ public final class StoreDirectory: Sendable {
     /// Its absolute path.
     public let path: String
     let descriptor: CInt
+    /// Whether the end of this value unlocks it.
+    private let isLocked: Bool
 
     /// Opens the directory, creating it and its parents if they are missing.
     ///
@@ -24,6 +26,7 @@ public final class StoreDirectory: Sendable {
         }
         do throws(KeychainError) {
             try Self.check(descriptor)
+            try Self.lock(descriptor)
             // Read under the lock, which a move of the keychain holds too.
             if let place = MovedKeychain.destination(in: descriptor) { throw .moved(to: place) }
         } catch {
@@ -32,13 +35,14 @@ public final class StoreDirectory: Sendable {
             throw error
         }
         self.descriptor = descriptor
+        isLocked = true
     }
 
     deinit {
         // Unlock explicitly: a child process being started may hold a copy of the descriptor, which close alone would not
         // unlock.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
+        if isLocked { flock(descriptor, LOCK_UN) }
+        if descriptor >= 0 { close(descriptor) }
     }
 
     private static func check(_ descriptor: CInt) throws(KeychainError) {
@@ -50,7 +54,38 @@ public final class StoreDirectory: Sendable {
         guard status.st_mode & 0o7777 == 0o700 else {
             throw .refused("the directory has mode \(String(status.st_mode & 0o7777, radix: 8)), not 700")
         }
-        try Self.lock(descriptor)
+    }
+
+    // MARK: Another directory in its place
+
+    /// Opens the existing directory that a path leads to, to look at it: not locked yet.
+    private init?(lookingAt path: String) {
+        descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        self.path = path
+        isLocked = false
+        guard descriptor >= 0, (try? Self.check(descriptor)) != nil,
+            MovedKeychain.destination(in: descriptor) == nil
+        else { return nil }
+    }
+
+    /// Whether the path still leads to this directory.
+    var isInPlace: Bool {
+        guard let open = FileIdentity(of: self) else { return false }
+        return FileIdentity(atPath: path) == open
+    }
+
+    /// Goes on with the directory that the path leads to now, if this one was moved away and `isAccepted` is true for that.
+    ///
+    /// - Returns: whether this value is another directory from now on.
+    func follow(if isAccepted: (StoreDirectory) -> Bool) -> Bool {
+        guard !isInPlace, let found = StoreDirectory(lookingAt: path), isAccepted(found) else { return false }
+        // Both descriptors are one open file afterwards, which has the lock until the last of them is closed (flock(2)).
+        guard flock(found.descriptor, LOCK_EX | LOCK_NB) == 0, dup2(found.descriptor, descriptor) >= 0 else {
+            return false
+        }
+        // Not at once, but programs are started without the descriptors of this one.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return true
     }
 
     /// Locks the directory; waits for a former owner that is about to exit.
@@ -158,13 +193,20 @@ public final class StoreDirectory: Sendable {
         guard removed == 0 || errno == ENOENT else { throw FileError.keychainError(errno) }
     }
 
-    /// Removes the temporary files of interrupted replacements of small files.
+    /// Removes the temporary files of interrupted replacements of small files, and the former name of new items that have
+    /// their own already.
     func removeUnfinished() {
         for file in [
             StoreFile.keybag, .keybagCopy, .deviceKey, .hardwareNotes, .attempts, .importMark, .repairMark,
             .setUpMark,
         ] {
             AtomicFile(file, in: self, longest: 0).removeUnfinished()
+        }
+        // Where a rename cannot be exclusive it is a link first (`clinux_rename_to_free`): an interruption leaves both names.
+        if let new = FileIdentity(of: StoreFile.newItems.rawValue, in: self),
+            new == FileIdentity(of: StoreFile.items.rawValue, in: self)
+        {
+            unsafe unlinkat(descriptor, StoreFile.newItems.rawValue, 0)
         }
     }
 

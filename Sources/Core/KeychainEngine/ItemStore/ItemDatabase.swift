@@ -19,7 +19,7 @@ final class ItemDatabase {
     /// The file format.
     private(set) var version: Int
     /// The open files; nil once they are closed.
-    private var files: OpenedFiles?
+    private(set) var files: OpenedFiles?
     /// The length of the log in use, as of the last commit.
     private(set) var usedLogByteCount = 0
     /// Prepared statements of SQL literals, keyed by the literal's address: a dozen, found without hashing strings.
@@ -33,21 +33,7 @@ final class ItemDatabase {
     ///   if it cannot be written; with the cause ``DriverCause/logDamaged`` if flushed records of its log are damaged or
     ///   missing. The file and its log are then unchanged.
     init(openingIn directory: StoreDirectory) throws(KeychainError) {
-        // Opened read-write as SQLite would, which opens a file that is not writable and fails only at its lock.
-        guard let file = try directory.openFile(StoreFile.items.rawValue, O_RDWR) else { throw .damaged }
-        defer { close(file) }
-        let log = try ItemLog(in: directory)
-        try Self.checkHeader(file, log)
-        let judgement = log.judged(beside: file)
-        guard judgement.verdict == .whole else {
-            throw KeychainError(.decode, cause: .logDamaged, remedy: .check)
-        }
-        var status = stat()
-        guard unsafe fstat(file, &status) == 0 else { throw FileError.keychainError(errno) }
-        let pageCount = judgement.pageCount ?? Int(status.st_size) / ItemSchema.pageByteCount
-        guard FreePages.areEmpty(pageCount: pageCount, page: { log.page($0, judgement, beside: file) }) else {
-            throw .damaged
-        }
+        let pageCount = try Self.examine(in: directory).pageCount
         version = 0
         unsafe connection = try Self.connect(directory, .items)
         do throws(KeychainError) {
@@ -67,6 +53,30 @@ final class ItemDatabase {
             throw error
         }
         takeHook()
+    }
+
+    /// Examines the files before SQLite opens them.
+    ///
+    /// - Returns: the size of the file in pages, and how many of them are in the log.
+    static func examine(
+        in directory: StoreDirectory
+    ) throws(KeychainError) -> (pageCount: Int, logged: Int) {
+        // Opened read-write as SQLite would, which opens a file that is not writable and fails only at its lock.
+        guard let file = try directory.openFile(StoreFile.items.rawValue, O_RDWR) else { throw .damaged }
+        defer { close(file) }
+        let log = try ItemLog(in: directory)
+        try checkHeader(file, log)
+        let judgement = log.judged(beside: file)
+        guard judgement.verdict == .whole else {
+            throw KeychainError(.decode, cause: .logDamaged, remedy: .check)
+        }
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0 else { throw FileError.keychainError(errno) }
+        let pageCount = judgement.pageCount ?? Int(status.st_size) / ItemSchema.pageByteCount
+        guard FreePages.areEmpty(pageCount: pageCount, page: { log.page($0, judgement, beside: file) }) else {
+            throw .damaged
+        }
+        return (pageCount, judgement.pages.count)
     }
 
     /// Creates a new file, replacing an existing one.
@@ -162,8 +172,11 @@ final class ItemDatabase {
     ///
     /// - Throws: ``KeychainError`` with ``KnownCause/filesReplaced``.
     func checkPlace() throws(KeychainError) {
-        if let files, !files.areInPlace { throw .filesReplaced }
+        if isReplaced { throw .filesReplaced }
     }
+
+    /// Whether the names of the open files lead to others.
+    var isReplaced: Bool { files.map { !$0.areInPlace } ?? false }
 
     /// How many rows were added, changed or removed since the file was opened.
     var changeCount: Int64 { unsafe connection == nil ? 0 : sqlite3_total_changes64(connection) }
@@ -264,8 +277,7 @@ final class ItemDatabase {
         unsafe statements = []
         composed = [:]
         // SQLite removes the log by its name, which may lead to another file by now.
-        let isElsewhere = files.map { !$0.areInPlace } ?? false
-        if keepingLog || isElsewhere { _ = unsafe citemfiles_keep_log(connection) }
+        if keepingLog || isReplaced { _ = unsafe citemfiles_keep_log(connection) }
         unsafe sqlite3_close_v2(connection)
         unsafe connection = nil
         files = nil

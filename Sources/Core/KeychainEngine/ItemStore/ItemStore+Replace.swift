@@ -30,10 +30,23 @@ final class ItemSwap {
     }
 }
 
-/// A deletion of the items that a search finds and that have a secret.
+/// A deletion of the items that a search finds and that have a secret, part by part.
 final class ItemErasure {
+    /// What one commit looks at, and what was found so far.
+    struct Part {
+        /// The last row that was looked at.
+        var row: Int64 = 0
+        var outcome = Erasure()
+        /// Whether an item was found so far.
+        var hasFound = false
+        /// Whether there may be more.
+        var isUnfinished = true
+    }
+
     let search: ItemSearch
     let secret: Box<SecretBytes>
+    /// All parts that are durable.
+    var done = Part()
 
     init(search: ItemSearch, secret: Box<SecretBytes>) {
         self.search = search
@@ -85,20 +98,35 @@ extension ItemStore {
         return place == nil && others.isEmpty ? .added : .replaced
     }
 
-    func run(_ erasure: ItemErasure, _ context: ItemContext) throws -> Erasure {
-        let found = try find(erasure.search, authorization: nil, context)
-        var outcome = Erasure()
+    /// Compares the next items of an erasure, and deletes those that have its secret.
+    func run(_ erasure: ItemErasure, _ context: ItemContext) throws -> ItemErasure.Part {
+        var part = erasure.done
+        var rows = 0
+        part.isUnfinished = false
+        let found = try find(
+            erasure.search,
+            authorization: nil,
+            context,
+            after: part.row,
+            mayBeEmpty: { part.isUnfinished || part.hasFound }
+        ) { row, found in
+            rows += 1
+            part.row = row
+            part.isUnfinished = rows >= ItemDeletion.mostRows || found >= ItemDeletion.mostItems
+            return !part.isUnfinished
+        }
+        part.hasFound = part.hasFound || !found.isEmpty
         for old in found.valid + found.invalidated {
             let mark = try content(of: old.id, context) { content, _, _ in content.mark }
             switch mark?.compare(erasure.secret.value, context) ?? .unknown {
             case .same:
                 try remove(old)
-                outcome.deleted += 1
-            case .different: outcome.different += 1
-            case .unknown: outcome.unknown += 1
+                part.outcome.deleted += 1
+            case .different: part.outcome.different += 1
+            case .unknown: part.outcome.unknown += 1
             }
         }
-        return outcome
+        return part
     }
 
     private func findIfAny(_ search: ItemSearch, _ context: ItemContext) throws -> Found {

@@ -35,7 +35,9 @@ extension ItemStore {
             return true
         }
         isDone = isWritten
-        if isWritten { try database.checkPlace() }
+        guard isWritten, database.isReplaced else { return }
+        acknowledgedSet = former
+        throw KeychainError.filesReplaced
     }
 
     /// The changes that a transaction recorded.

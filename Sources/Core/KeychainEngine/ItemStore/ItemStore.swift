@@ -10,6 +10,8 @@ final class ItemStore {
     var database: ItemDatabase
     /// The set of all items, as of the last commit.
     var itemSet = ItemSetState()
+    /// The set as of the last change that was acknowledged, if a later one went to files that no name led to any more.
+    var acknowledgedSet: ItemSetDigest?
     /// The progress of the sweep since the first unlock; nil if it has ended.
     var sweepState: ItemSetSweep?
     let limits: StoreLimits
@@ -82,7 +84,9 @@ final class ItemStore {
     ///
     /// An interrupted set-up leaves none: its items get their name after the keybag has its own.
     static func mayHaveItems(in directory: StoreDirectory) throws(KeychainError) -> Bool {
-        for file in [StoreFile.items, .itemsLog] where try directory.has(file.rawValue) { return true }
+        for file in [StoreFile.items, .itemsLog, .itemsMark] where try directory.has(file.rawValue) {
+            return true
+        }
         return false
     }
 
@@ -92,6 +96,7 @@ final class ItemStore {
     /// - Returns: whether no fault is known so far.
     func load(_ context: ItemContext) -> Bool {
         itemSet = ItemSetState()
+        acknowledgedSet = nil
         sweepState = nil
         comparison = nil
         integrityFaults = nil

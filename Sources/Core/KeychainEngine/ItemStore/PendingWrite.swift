@@ -19,7 +19,7 @@ final class PendingWrite {
         case updated(Int)
         case deleted(ItemDeletion.Part)
         case replaced(Replacement)
-        case erased(Erasure)
+        case erased(ItemErasure.Part)
         /// Not done: the user must satisfy these access controls first.
         case needsUser([AccessControl])
         /// Not done: the item was sealed with other keys than the present ones.
@@ -41,16 +41,25 @@ final class PendingWrite {
         if case .add(_, let sealing) = operation { sealing !== context } else { false }
     }
 
+    /// Whether it was refused because the files were replaced.
+    var isRefusedByPlace: Bool {
+        if case .failure(let error)? = result { error.cause?.known == .filesReplaced } else { false }
+    }
+
     /// Whether it is a part of a deletion that more parts follow.
     var isUnfinished: Bool {
-        if case .success(.deleted(let part))? = result { part.isUnfinished } else { false }
+        switch result {
+        case .success(.deleted(let part)): part.isUnfinished
+        case .success(.erased(let part)): part.isUnfinished
+        default: false
+        }
     }
 
     var hasChanged: Bool {
         switch result {
         case .success(.added), .success(.updated), .success(.deleted): true
         case .success(.replaced(let outcome)): outcome != .unchanged
-        case .success(.erased(let erasure)): erasure.deleted > 0
+        case .success(.erased(let part)): part.outcome.deleted > 0
         case .success(.needsUser), .success(.stale), .failure, nil: false
         }
     }

@@ -57,11 +57,15 @@ extension SealedItems {
             let context = try keys.context()
             let store = try reachableStore(state)
             for write in writes where write.isStale(in: context) { write.result = .success(.stale) }
-            store.commit(
-                writes.filter { $0.result == nil },
-                context,
-                counting: state.isGenerationInStep ? .on : .later
-            )
+            func commit(_ writes: [PendingWrite], _ state: borrowing State) {
+                store.commit(writes, context, counting: state.isGenerationInStep ? .on : .later)
+            }
+            commit(writes.filter { $0.result == nil }, state)
+            let refused = writes.filter(\.isRefusedByPlace)
+            if !refused.isEmpty, follow(&state) {
+                for write in refused { write.result = nil }
+                commit(refused, state)
+            }
             if store.isPurgeDue, !writes.contains(where: \.isUnfinished) { store.purge() }
         } catch {
             for write in writes { write.result = .failure(error) }

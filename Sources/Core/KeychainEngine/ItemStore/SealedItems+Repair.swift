@@ -104,7 +104,7 @@ extension SealedItems {
         state.store?.database.shut(keepingLog: true)
         state.store = nil
         state.fault = .damaged
-        let aside = try ItemReplacement(in: directory).run()
+        let aside = try NewItems(in: directory).replaceItems()
         let fresh = try ItemStore(directory: directory, limits: limits)
         let isWell = fresh.load(context)
         state.store = fresh

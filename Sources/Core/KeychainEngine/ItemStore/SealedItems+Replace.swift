@@ -34,15 +34,23 @@ extension SealedItems {
         return isBehind ? .needsHardware(replacement) : .done(replacement)
     }
 
-    /// Deletes the matching items whose mark or secret is `secret`.
+    /// Deletes the matching items whose mark or secret is `secret`, with one commit for up to 512 that match.
+    ///
+    /// More are compared in parts, so that others get their turn; what is deleted stays so if a later part fails.
     public func erase(
         _ query: ItemQuery,
         groups: [AccessGroup],
         secret: consuming SecretBytes
     ) throws(KeychainError) -> VaultOutcome<Erasure> {
         let search = try ItemSearch(query, groups: groups, in: try keys.context())
-        let (outcome, isBehind) = try commit(.erase(ItemErasure(search: search, secret: Box(secret))))
-        guard case .erased(let erasure) = outcome else { throw KeychainError(.internalComponent) }
-        return isBehind ? .needsHardware(erasure) : .done(erasure)
+        let erasure = ItemErasure(search: search, secret: Box(secret))
+        var isBehind = false
+        while erasure.done.isUnfinished {
+            let (outcome, isNowBehind) = try commit(.erase(erasure))
+            guard case .erased(let part) = outcome else { throw KeychainError(.internalComponent) }
+            (erasure.done, isBehind) = (part, isNowBehind)
+            giveWay()
+        }
+        return isBehind ? .needsHardware(erasure.done.outcome) : .done(erasure.done.outcome)
     }
 }

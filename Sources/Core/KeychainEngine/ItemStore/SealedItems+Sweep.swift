@@ -5,6 +5,7 @@ extension SealedItems {
     /// Reads the record of the set at the first unlock.
     func load(_ state: inout State) {
         guard let store = state.store, let context = try? keys.context() else { return }
+        state.isUnread = false
         if !store.load(context) { reportTampering(store.health, &state) }
         sweepLater(&state)
     }
@@ -88,6 +89,7 @@ extension SealedItems {
     /// The cause with which the use of items would fail; nil if no fault is known.
     public func itemsFault() -> DriverCause? {
         withState { state in
+            _ = follow(&state)
             if let fault = state.fault { return fault.cause ?? .damaged }
             if let cause = state.placeFault?.cause { return cause }
             guard !storeFaults(state).isEmpty else { return nil }
@@ -97,7 +99,10 @@ extension SealedItems {
 
     /// The known faults of the items, as text; empty if there are none.
     public func storeFaults() -> [String] {
-        withState { storeFaults($0) }
+        withState { state in
+            _ = follow(&state)
+            return storeFaults(state)
+        }
     }
 
     private func storeFaults(_ state: borrowing State) -> [String] {

@@ -14,6 +14,8 @@ public final class SealedItems: Sendable, AuditReporter {
         var store: ItemStore?
         /// Why the items cannot be reached; nil if they can.
         var fault: KeychainError?
+        /// Whether other files were opened in the place of the former ones, and no unlock has read them yet.
+        var isUnread = false
         /// The hardware's count of the store's generation; nil while unknown.
         var countedGeneration: UInt64?
         var isSettlingGeneration = false
@@ -132,14 +134,16 @@ public final class SealedItems: Sendable, AuditReporter {
 
     /// Opens items again that were missing or damaged: they may have been put back with their keybag.
     func openAgain() {
-        withState { state in
-            guard state.store == nil else { return }
-            do throws(KeychainError) {
-                state.store = try ItemStore(directory: directory, limits: limits)
-                state.fault = nil
-            } catch {
-                state.fault = error
-            }
+        withState { openAgain(&$0) }
+    }
+
+    func openAgain(_ state: inout State) {
+        guard state.store == nil else { return }
+        do throws(KeychainError) {
+            state.store = try ItemStore(directory: directory, limits: limits)
+            state.fault = nil
+        } catch {
+            state.fault = error
         }
     }
 

@@ -78,9 +78,14 @@ public final class AttemptFile: AttemptStore {
         }
     }
 
-    /// Saves the counts durably before it returns.
+    /// Saves the counts durably, in the file that the name leads to, before it returns.
+    ///
+    /// - Throws: ``KeychainError`` with ``KnownCause/filesReplaced`` if it leads elsewhere meanwhile, or the directory was
+    ///   moved away.
     public func save(_ record: AttemptRecord) throws(KeychainError) {
         try gate.withLock { known throws(KeychainError) in
+            // What is counted where no name leads is forgotten with the process.
+            try directory.checkPlace()
             let newest = try? current(&known)
             known.version = nil
             guard let newest, !known.isTold,
@@ -97,6 +102,8 @@ public final class AttemptFile: AttemptStore {
                 at: next.index * Self.slotDistance
             )
             guard fdatasync(file) == 0 else { throw FileError.keychainError(errno) }
+            let path = directory.path + "/" + StoreFile.attempts.rawValue
+            guard FileIdentity(atPath: path) == FileIdentity(of: file) else { throw .filesReplaced }
             (known.newest, known.unsure) = (next, nil)
         }
     }
@@ -175,6 +182,7 @@ public final class AttemptFile: AttemptStore {
         }
         known.unsure = slots[1]
         try AtomicFile(.attempts, in: directory, longest: octets.count).replace(with: octets)
+        try directory.checkPlace()
         (known.newest, known.unsure) = (slots[1], nil)
         known.isTold = false
     }

@@ -96,7 +96,7 @@ extension Keybag {
         }
         // A record without a seal is written once the items tell that there was none (``complete()``).
         if record != verified, record.revision > 0 { try writeKeybag(&record, keybagKey: keybagKey) }
-        let isFirst = standing.context == nil
+        let isFirst = try takeReplacing(record, wrapping) || standing.context == nil
         let adoptsAt = record.hardware?.adoptsAt
         // Read before the keys are used, so that no item is read before the comparison.
         let counted =
@@ -121,6 +121,23 @@ extension Keybag {
         if isFirst || hasLeftovers { await removeLeftovers() }
         await complete()
         await renewEscrow(of: keybagKey)
+    }
+
+    /// At an unlock, goes on with items that were put in the place of the open ones.
+    ///
+    /// - Returns: whether there are such.
+    private func takeReplacing(
+        _ record: KeybagRecord,
+        _ wrapping: KeybagKeys.Wrapping
+    ) throws(KeychainError) -> Bool {
+        guard standing.keybagKey == nil, items.takeReplacing() else { return false }
+        guard let setKey = try KeybagKeys.unwrap(.itemSet, of: record, with: wrapping) else {
+            throw noteDamage()
+        }
+        guard items.knownKeybag(setKey, storeID: record.storeID) ?? 0 <= record.revision else {
+            throw noteOlder()
+        }
+        return true
     }
 
     /// Completes what an opened keybag lacks: the seal, if a version before 4 wrote it; its second file; the items' note of

@@ -154,7 +154,7 @@ extension Keybag {
         do throws(KeychainError) {
             try fill(fresh, keybag.context)
             try fresh.finish()
-            try new.setMark()
+            try new.markForSetUp()
             try makeFile(of: record, keybagKey: keybagKey)
         } catch {
             fresh.database.shut()

@@ -218,8 +218,23 @@ extension Keybag {
         return StoredKeybag.file(of: record, sealKey: sealKey, deviceKey: deviceKey)
     }
 
+    /// Follows the directory's path to a copy of this keychain that took its place; any, if there is no keychain yet.
+    private func followDirectory() {
+        guard !directory.isInPlace else { return }
+        let isFollowed = directory.follow { found in
+            if case .notSetUp = standing { return true }
+            guard let reading = try? KeybagFile(in: found).read(), let keybag = reading.intact,
+                (try? Self.checkOpens(reading, isForTests: isForTests)) != nil
+            else { return false }
+            return mayFollow(keybag)
+        }
+        guard isFollowed else { return }
+        report(.tamperDetected, detail: "the directory was replaced while it is open; the new one is used")
+    }
+
     /// Reads a keybag again that was missing or damaged: it may have been put back.
     func lookAgain() {
+        followDirectory()
         switch standing {
         case .notSetUp: guard (try? KeybagFile.exists(in: directory)) == true else { return }
         case .damaged, .locked, .halfOpen, .open: guard standing.isFileDamaged else { return }

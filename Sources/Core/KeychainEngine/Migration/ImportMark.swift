@@ -13,7 +13,7 @@ struct ImportMark {
     func settle() throws(KeychainError) {
         guard try directory.has(StoreFile.importMark.rawValue) else { return }
         if try !KeybagFile.exists(in: directory), try ItemStore.mayHaveItems(in: directory) {
-            _ = try ItemReplacement(in: directory).moveItemsAside()
+            _ = try NewItems(in: directory).moveItemsAside()
         }
         try directory.remove(.importMark)
         try directory.sync()
