@@ -134,7 +134,7 @@ enum CauseText {
         case .filesReplaced:
             (
                 "the keychain's files were replaced or moved while the daemon uses them; nothing was stored",
-                "put them back and try again; or take those that are there now: touchstone lock, then touchstone unlock"
+                "put them back, or take those that are there now: touchstone lock, then touchstone unlock"
             )
         case .newerFormat: ("a newer version made this keychain", "install that version here")
         case .exportDamaged:
