@@ -109,7 +109,7 @@ struct KeybagTests {
         let items = try keychain.octets("items.sqlite")
         for length in [items.count, items.count / 2, 0] {
             // Its items have no name of their own before its keybag has.
-            for name in ["keybag", "keybag.copy"] { unsafe unlink(keychain.file(name)) }
+            for name in ["keybag", "keybag.copy", "items.sqlite-mark"] { unsafe unlink(keychain.file(name)) }
             unsafe rename(keychain.file("items.sqlite"), keychain.file("items.sqlite.new"))
             try keychain.write(Array(items[..<length]), to: "items.sqlite.new")
             let next = try keychain.start()
