@@ -174,9 +174,11 @@ let package = Package(
             path: "Tests/TestVectors",
             swiftSettings: settings
         ),
+        // A PostgreSQL server of its own.
+        .target(name: "StoreTestKit", path: "Tests/StoreTestKit", swiftSettings: settings),
         .testTarget(
             name: "AccountStoreTests",
-            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore", "store-writer"],
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore", "StoreTestKit", "store-writer"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -204,8 +206,9 @@ let package = Package(
         .testTarget(
             name: "TouchstoneServerTests",
             dependencies: [
-                "AccountStore", "RelyingParty", "TouchstoneServer", "WebAuthn", "WebAuthnTestKit",
-                "touchstone-server",
+                "AccountStore", "PostgreSQLStore", "RelyingParty", "StoreTestKit", "TouchstoneServer",
+                "WebAuthn",
+                "WebAuthnTestKit", "touchstone-server",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

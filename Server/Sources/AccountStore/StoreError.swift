@@ -37,6 +37,8 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case identifierTaken
         /// The stored password is no longer the one that was checked.
         case passwordChanged
+        /// The credential is suspended for another reason than its counter.
+        case suspendedForOtherReason
     }
 
     /// The kind of error.

@@ -53,8 +53,23 @@ extension SQLStore {
         now: Timestamp
     ) async throws(StoreError) {
         try await engine.write(.serializable) { connection in
-            try connection.suspend(id, of: account, suspension, keeping: nil)
+            if let suspension {
+                try connection.suspend(id, of: account, suspension, keeping: nil)
+            } else {
+                try connection.restore(id, of: account)
+            }
             try connection.appendAudit(audit.of(account), now: now)
+        }
+    }
+
+    package func restoreOwnCredential(
+        _ id: CredentialID,
+        of account: AccountID,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) {
+        try await engine.write(.serializable) {
+            try $0.restoreOwnCredential(id, of: account, audit: audit, now: now)
         }
     }
 

@@ -95,10 +95,11 @@ extension SQLStore {
     package func openCeremony(
         _ ceremony: Ceremony,
         limits: [RateLimit],
+        failures: FailureLimit?,
         now: Timestamp
     ) async throws(StoreError) -> LimitVerdict {
         try await engine.write(limits.count == 1 ? .singleCall : .eachStatement) {
-            try $0.openCeremony(ceremony, limits: limits, now: now)
+            try $0.openCeremony(ceremony, limits: limits, failures: failures, now: now)
         }
     }
 
@@ -220,12 +221,20 @@ extension SQLStore {
     package func decideTransaction(
         _ id: TransactionID,
         of account: AccountID,
-        _ decision: TransactionDecision,
+        presenting credential: CredentialID?,
         audit: AuditEvent,
-        now: Timestamp
+        now: Timestamp,
+        decide: @escaping @Sendable (Transaction, Credential?) -> TransactionDecision
     ) async throws(StoreError) -> TransactionOutcome {
         try await engine.write(.serializable) {
-            try $0.decideTransaction(id, of: account, decision, audit: audit, now: now)
+            try $0.decideTransaction(
+                id,
+                of: account,
+                presenting: credential,
+                audit: audit,
+                now: now,
+                decide: decide
+            )
         }
     }
 }

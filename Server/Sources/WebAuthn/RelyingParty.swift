@@ -29,6 +29,17 @@ public struct RelyingParty: Sendable {
         case acceptedWithoutAttestation
     }
 
+    /// Who compares a credential's signature counter with the stored one (section 7.2, step 22).
+    public var signCounter: SignCounterCheck = .mustGrow
+
+    /// Who compares a credential's signature counter.
+    public enum SignCounterCheck: Sendable {
+        /// The verification: a counter that did not grow is refused.
+        case mustGrow
+        /// The caller, for example in the transaction that stores the new counter.
+        case comparedByCaller
+    }
+
     /// Creates a relying party.
     ///
     /// - Parameters:

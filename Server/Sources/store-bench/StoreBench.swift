@@ -176,6 +176,7 @@ struct Work {
             purpose: .login,
             account: account,
             options: String(repeating: "o", count: 400),
+            openedAt: now,
             expiresAt: now + .seconds(300)
         )
         _ = try await store.openCeremony(ceremony, limits: [], now: now)
@@ -191,7 +192,8 @@ struct Work {
                     signCount: 0,
                     userVerified: true,
                     backupEligible: false,
-                    backupState: false
+                    backupState: false,
+                    openedAt: now
                 )
             ),
             session: Session(

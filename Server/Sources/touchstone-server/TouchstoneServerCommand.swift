@@ -19,7 +19,8 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               listen, admin-listen       host:port of the API and of the admin port
               public-url                 the API's address as clients see it
               tls-certificate, tls-key   PEM files; without them a proxy must terminate TLS
-              trusted-proxies            addresses whose X-Forwarded-For is believed
+              trusted-proxies            addresses and networks (CIDR) of proxies that name the client
+              client-address-header      where: x-forwarded-for, forwarded or x-real-ip
               data-directory, database   where keys and accounts are kept
               rp-id, rp-name             the relying party; the host of public-url by default
               origins, top-origins       pages and apps that may ask, compared byte for byte
@@ -30,7 +31,8 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               ceremony-lifetime          seconds
               audit-retention            hours; 0: for ever
               passwords-per-minute, ceremonies-per-minute
-                                         limits of one client address: failures, and begun sign-ins
+                                         failures of one client address (IPv6: /64) by password and
+                                         by passkey, beyond which only names without failures pass
               password-minimum, password-cost, password-workers, password-queue
               request-timeout            seconds in which a request must arrive completely
               device-attestation         any, hardware or policy

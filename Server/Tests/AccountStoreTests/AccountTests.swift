@@ -236,10 +236,13 @@ struct AccountTests {
                 try await store.decideTransaction(
                     transaction.id,
                     of: account?.id ?? person.account.id,
-                    decision,
+                    presenting: person.credential.id,
                     audit: audit,
                     now: now
-                )
+                ) { pending, credential in
+                    pending.id == transaction.id && credential?.id == person.credential.id
+                        ? decision : .failed(reason: "other_objects", details: "")
+                }
             }
             func make() async throws -> Transaction {
                 let transaction = Sample.transaction(person.account)
@@ -278,7 +281,7 @@ struct AccountTests {
             _ = try await decide(rejected, .rejected)
             #expect(try await store.transaction(rejected.id, now: start)?.status == .rejected)
             let failed = try await make()
-            _ = try await decide(failed, .failed)
+            _ = try await decide(failed, .failed(reason: "invalid_signature", details: ""))
             #expect(try await decide(failed, approval) == .notPending(.failed))
 
             let cloned = try await make()

@@ -1,5 +1,6 @@
 import AccountStore
 import Foundation
+import StoreTestKit
 import Testing
 
 /// What the verifier throws for a bad answer.
@@ -302,7 +303,7 @@ struct CeremonyLoginTests {
                 person,
                 LoginCompletion(
                     method: .credential(Sample.use(person.credential, signCount: 0)),
-                    target: .renewal,
+                    target: .renewal(of: ["phrh"]),
                     session: session,
                     tokens: new,
                     audit: Sample.event(.sessionRenewed),

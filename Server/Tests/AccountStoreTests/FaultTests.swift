@@ -2,6 +2,7 @@ import AccountStore
 import Foundation
 import PostgreSQLStore
 import SQLiteStore
+import StoreTestKit
 import Testing
 
 /// Stores whose database is unreachable, full, read-only or slow.

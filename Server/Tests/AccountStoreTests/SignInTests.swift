@@ -82,6 +82,65 @@ struct SignInTests {
     }
 
     @Test(
+        "a counter that did not increase is refused, and suspends only what must be a copy",
+        arguments: StoreKind.allCases,
+        [
+            (backedUp: false, used: false), (backedUp: false, used: true),
+            (backedUp: true, used: false), (backedUp: true, used: true),
+        ]
+    )
+    func refusedCounters(_ kind: StoreKind, _ state: (backedUp: Bool, used: Bool)) async throws {
+        try await withStore(kind) { store in
+            for shown: UInt32 in [0, 3, 7] {
+                let person = try await Person(store, "ada-\(shown)", signCount: 1)
+                let (id, account) = (person.credential.id, person.account.id)
+                let used = start + .seconds(10)
+                #expect(try await person.logIn(signCount: 7, at: used).session != nil)
+                let login = LoginCompletion(
+                    method: .credential(
+                        Sample.use(
+                            person.credential,
+                            signCount: shown,
+                            backupEligible: state.backedUp,
+                            openedAt: state.used ? start + .seconds(5) : used
+                        )
+                    ),
+                    session: Sample.session(person.account, credential: person.credential, at: used),
+                    tokens: Sample.tokens(),
+                    audit: Sample.event(),
+                    now: used
+                )
+                let isCopy = !state.backedUp && !state.used
+                #expect(
+                    try await store.completeLogin(login)
+                        == .refused(isCopy ? .clonedCounter : .counterNotGrown)
+                )
+                let stored = try await store.credential(id, of: account)
+                #expect(stored?.suspension == (isCopy ? .clonedCounter : nil) && stored?.signCount == 7)
+                // Its owner restores it, and the next counter is the new beginning.
+                let audit = Sample.event(.credentialRestored)
+                try await store.restoreOwnCredential(id, of: account, audit: audit, now: used)
+                #expect(try await person.logIn(signCount: shown, at: used).session != nil)
+                #expect(try await store.credential(id, of: account)?.signCount == shown)
+                try await store.setSuspension(
+                    .administrator,
+                    ofCredential: id,
+                    of: account,
+                    audit: Sample.event(.credentialSuspended),
+                    now: used
+                )
+                await #expect(throws: StoreError(.conflict(.suspendedForOtherReason))) {
+                    try await store.restoreOwnCredential(id, of: account, audit: audit, now: used)
+                }
+                await #expect(throws: StoreError(.notFound)) {
+                    try await store.restoreOwnCredential(.random(), of: account, audit: audit, now: used)
+                }
+                #expect(try await person.audit().contains("credential_restored"))
+            }
+        }
+    }
+
+    @Test(
         "a counter that did not increase suspends the credential and ends its sessions",
         arguments: StoreKind.allCases,
         [(5, 5), (5, 4), (5, 0)]
@@ -214,7 +273,7 @@ struct SignInTests {
                 try await store.completeLogin(
                     LoginCompletion(
                         method: .credential(Sample.use(person.credential, signCount: 0)),
-                        target: .renewal,
+                        target: .renewal(of: ["phr", "phrh"]),
                         session: session,
                         tokens: new,
                         audit: Sample.event(.sessionRenewed),
@@ -223,6 +282,19 @@ struct SignInTests {
                 )
             }
             session.lastUsedAt = start + .seconds(50)
+            // A weaker authentication than the session's leaves it as it is.
+            let weaker = try await store.completeLogin(
+                LoginCompletion(
+                    method: .password(checked: "$scrypt$1", rehashed: nil),
+                    target: .renewal(of: ["pwd"]),
+                    session: session,
+                    tokens: new,
+                    audit: Sample.event(.sessionRenewed),
+                    now: start
+                )
+            )
+            #expect(weaker == .refused(.weakerMethod))
+            #expect(try await store.liveSession(old.access, .access, now: start)?.session.acr == "phrh")
             #expect(try await renew(start + .seconds(50)) == .completed(session, ended: []))
             #expect(try await store.liveSession(old.access, .access, now: start) == nil)
             #expect(try await person.refresh(old.refresh) == .refused(.unknownToken))

@@ -2,6 +2,7 @@ import AccountStore
 import Foundation
 import PostgreSQLStore
 import SQLiteStore
+import StoreTestKit
 import Testing
 
 @Suite("Limits, administrators, purging, schema versions")
@@ -299,18 +300,18 @@ struct UpkeepTests {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 3))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (3, 3))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 4))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 4))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         // A schema from before transactions were listed.
-        for statement in [Self.withoutList, "UPDATE schema_version SET version = 1"] {
+        for statement in [Self.withoutList, Self.withoutOpening, "UPDATE schema_version SET version = 1"] {
             try run(statement, on: file.path)
         }
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 3))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 4))
         await (try SQLiteStore.open(.init(path: file.path))).close()
-        try run("UPDATE schema_version SET version = 4", on: file.path)
+        try run("UPDATE schema_version SET version = 5", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -323,12 +324,15 @@ struct UpkeepTests {
         let database = try await cluster.makeDatabase(migrated: false)
         let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 3))
-        #expect(try PostgreSQLStore.migrate(configuration) == (3, 3))
-        try cluster.psql("\(Self.withoutList); UPDATE schema_version SET version = 1", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (0, 4))
+        #expect(try PostgreSQLStore.migrate(configuration) == (4, 4))
+        try cluster.psql(
+            "\(Self.withoutList); \(Self.withoutOpening); UPDATE schema_version SET version = 1",
+            in: database.name
+        )
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 3))
-        try cluster.psql("UPDATE schema_version SET version = 4", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (1, 4))
+        try cluster.psql("UPDATE schema_version SET version = 5", in: database.name)
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
         await database.remove()
@@ -336,6 +340,7 @@ struct UpkeepTests {
     }
 
     private static let withoutList = "DROP INDEX transactions_of_account"
+    private static let withoutOpening = "ALTER TABLE ceremonies DROP COLUMN opened_at"
 
     @Test("a ceremony that was open before SQLite's table of ceremonies changed can be consumed, once")
     func migratedCeremony() async throws {
@@ -352,13 +357,16 @@ struct UpkeepTests {
                 options TEXT NOT NULL, expires_at INTEGER NOT NULL
             ) STRICT
             """,
-            "INSERT INTO ceremonies SELECT * FROM kept", "DROP TABLE kept",
+            "INSERT INTO ceremonies SELECT id, purpose, account, session, options, expires_at FROM kept",
+            "DROP TABLE kept",
             "UPDATE schema_version SET version = 2",
         ] { try run(statement, on: file.path) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 3))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 4))
         try await file.use { store in
             let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
-            #expect(consumed?.ceremony == ceremony)
+            #expect(consumed?.ceremony.id == ceremony.id && consumed?.ceremony.options == ceremony.options)
+            // As if it had been opened before everything else.
+            #expect(consumed?.ceremony.openedAt == Timestamp(milliseconds: 0))
             #expect(try await store.consumeCeremony(ceremony.id, presenting: nil, now: start) == nil)
         }
         await file.remove()

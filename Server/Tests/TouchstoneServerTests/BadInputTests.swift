@@ -181,7 +181,7 @@ extension ServerTests {
                 #expect(!(try await server.admin(.GET, "/audit?count=1000").text.contains("203.0.113.9")))
             }
             try await TestServer.with {
-                $0.trustedProxies = ["127.0.0.1", "10.0.0.1"]
+                $0.trustedProxies = ["127.0.0.1", "10.0.0.0/8"].compactMap { IPNetwork($0) }
             } _: { server in
                 let body: JSONValue = ["username": "nobody", "password": "wrong wrong"]
                 _ = try await server.send(

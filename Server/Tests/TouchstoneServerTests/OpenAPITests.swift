@@ -190,6 +190,10 @@ extension ServerTests {
                 try check("pageFile", try await server.call(.GET, "/assets/none"))
                 try check("openAPI", try await server.call(.GET, "/v1/openapi.json"))
                 try check("changePassword", try await user.call(.PUT, "/v1/me/password", ["new": "x"]))
+                try check(
+                    "restoreOwnCredential",
+                    try await user.call(.POST, "/v1/credentials/\(id)/restore")
+                )
                 try check("removeCredential", try await user.call(.DELETE, "/v1/credentials/\(id)"))
                 try check("revoke", try await server.form("/v1/revoke", ["token": "x"]))
                 try check("logout", try await user.call(.POST, "/v1/logout"))

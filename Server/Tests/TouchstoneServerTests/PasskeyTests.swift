@@ -267,18 +267,5 @@ extension ServerTests {
                 #expect(answer.status == 422 && answer.code == "attestation_untrusted", "\(answer.text)")
             }
         }
-
-        @Test("ceremonies per address are limited")
-        func limited() async throws {
-            try await TestServer.with {
-                $0.ceremoniesPerMinute = 2
-            } _: { server in
-                var statuses: [Int] = []
-                for _ in 0..<3 {
-                    statuses.append(try await server.call(.POST, "/v1/login/options", [:]).status)
-                }
-                #expect(statuses == [200, 200, 429])
-            }
-        }
     }
 }

@@ -72,6 +72,7 @@ struct Writer {
                 id: .random(),
                 purpose: .login,
                 options: "{}",
+                openedAt: now,
                 expiresAt: now + .seconds(300)
             )
             _ = try await store.openCeremony(ceremony, limits: [], now: now)
@@ -138,7 +139,8 @@ struct Writer {
                     signCount: count,
                     userVerified: true,
                     backupEligible: false,
-                    backupState: false
+                    backupState: false,
+                    openedAt: now
                 )
             ),
             session: Session(

@@ -5,11 +5,12 @@ public protocol CeremonyStore: Sendable {
 
     /// Stores a ceremony until it is consumed or expires.
     ///
-    /// The limits are counted first, in the same transaction; when one is exceeded, the ceremony is not stored. May
-    /// throw ``StoreError/Conflict/identifierTaken``.
+    /// The limits are counted first, in the same transaction; when one is exceeded, or the failures are (nil: they do
+    /// not matter), the ceremony is not stored. May throw ``StoreError/Conflict/identifierTaken``.
     func openCeremony(
         _ ceremony: Ceremony,
         limits: [RateLimit],
+        failures: FailureLimit?,
         now: Timestamp
     ) async throws(StoreError) -> LimitVerdict
 
@@ -22,6 +23,17 @@ public protocol CeremonyStore: Sendable {
         presenting credential: CredentialID?,
         now: Timestamp
     ) async throws(StoreError) -> ConsumedCeremony?
+}
+
+extension CeremonyStore {
+    /// Stores a ceremony for which earlier failures do not matter.
+    public func openCeremony(
+        _ ceremony: Ceremony,
+        limits: [RateLimit],
+        now: Timestamp
+    ) async throws(StoreError) -> LimitVerdict {
+        try await openCeremony(ceremony, limits: limits, failures: nil, now: now)
+    }
 }
 
 /// An account and all its credentials, oldest first.

@@ -40,12 +40,24 @@ public protocol CredentialStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Suspends a credential and ends its sessions, or restores it (nil).
+    /// Suspends a credential and ends its sessions, or restores it (nil); a refused counter is then forgotten, and the
+    /// next use sets it.
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func setSuspension(
         _ suspension: Credential.Suspension?,
         ofCredential id: CredentialID,
+        of account: AccountID,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError)
+
+    /// Restores a credential whose counter was refused, for its owner: the counter is forgotten, and the next use sets
+    /// it.
+    ///
+    /// - Throws: ``StoreError/Conflict/suspendedForOtherReason``; ``StoreError/Code/notFound``.
+    func restoreOwnCredential(
+        _ id: CredentialID,
         of account: AccountID,
         audit: AuditEvent,
         now: Timestamp

@@ -9,7 +9,7 @@ public protocol LimitStore: Sendable {
     /// successful login forgets it (``LoginCompletion/resetting``).
     ///
     /// `delay` returns how long to wait after a number of consecutive failures (nil: until the end of the day, UTC).
-    /// The limits are counted first, in the same transaction.
+    /// The limits are counted first, in the same transaction; an exceeded one refuses only keys with failures.
     func takeAttempt(
         _ key: LimitKey,
         delay: @escaping @Sendable (_ failures: Int) -> Duration?,
@@ -51,6 +51,20 @@ public struct RateLimit: Hashable, Sendable {
         self.key = key
         self.most = most
         self.window = window
+    }
+}
+
+/// The failures of an address, beyond which only names without failures pass; reading it counts nothing.
+public struct FailureLimit: Sendable {
+    /// The limit of the address.
+    public let address: RateLimit
+    /// The key of the name's failures; nil: no name was given.
+    public let name: LimitKey?
+
+    /// Creates a limit.
+    public init(address: RateLimit, name: LimitKey?) {
+        self.address = address
+        self.name = name
     }
 }
 

@@ -3,7 +3,7 @@ public protocol SessionStore: Sendable {
     /// Completes a login by a credential or password, or a reauthentication: updates the credential's counter and
     /// flags, and writes the session with its tokens and the audit.
     ///
-    /// In the same transaction, a counter that did not grow suspends the credential; a password that was changed since
+    /// In the same transaction, a counter that did not grow is refused (``LoginRefusal/counterNotGrown``); a password that was changed since
     /// it was checked does not sign in; and the oldest session ends when there are too many.
     func completeLogin(_ completion: LoginCompletion) async throws(StoreError) -> LoginOutcome
 
@@ -101,11 +101,11 @@ public struct LoginCompletion: Sendable {
     public enum Target: Sendable, Equatable {
         /// A new session.
         case newSession
-        /// The existing session: it gets a new time, class and methods of authentication and new tokens, and the old
-        /// tokens end.
+        /// The existing session, if its class is still one of these: it gets a new time, class and methods of
+        /// authentication and new tokens, and the old tokens end.
         ///
         /// Only id, account, credential, acr, amr and authTime of ``LoginCompletion/session`` are used.
-        case renewal
+        case renewal(of: [String])
     }
 
     /// The method of authentication.
@@ -179,7 +179,10 @@ public enum LoginRefusal: String, Sendable, CaseIterable {
     case noCredential = "no_credential"
     /// The credential is suspended.
     case credentialSuspended = "credential_suspended"
-    /// The counter did not grow; the credential is now suspended.
+    /// The counter did not grow, which shows no copy: responses that arrived out of order, or a credential that may be
+    /// backed up.
+    case counterNotGrown = "counter_not_grown"
+    /// The counter is not above the one stored when the ceremony was opened; the credential is now suspended.
     case clonedCounter = "cloned_counter"
     /// The password was changed meanwhile.
     case passwordChanged = "password_changed"
@@ -187,6 +190,8 @@ public enum LoginRefusal: String, Sendable, CaseIterable {
     case proofReplayed = "proof_replayed"
     /// The session to renew has ended.
     case noSession = "no_session"
+    /// The session to renew is of a stronger class by now than this authentication.
+    case weakerMethod = "weaker_method"
 }
 
 /// A request to refresh tokens.

@@ -16,13 +16,26 @@ public protocol TransactionStore: Sendable {
 
     /// Decides a transaction, once: of several decisions the first counts.
     ///
+    /// One transaction of the database reads status and credential, verifies, and decides, so that a confirmation that
+    /// arrives twice is verified once. `decide` is called only if the transaction is pending; it must have no side
+    /// effects, because it is called again if the transaction is repeated.
+    ///
+    /// - Parameters:
+    ///   - id: the transaction.
+    ///   - account: its owner.
+    ///   - credential: the confirming credential, which `decide` gets if the account has it; nil: none.
+    ///   - audit: the occasion; the store sets name, reason and credential by the decision.
+    ///   - now: the current time.
+    ///   - decide: makes the decision.
+    /// - Returns: the outcome.
     /// - Throws: ``StoreError/Code/notFound`` when the account has no such transaction.
     func decideTransaction(
         _ id: TransactionID,
         of account: AccountID,
-        _ decision: TransactionDecision,
+        presenting credential: CredentialID?,
         audit: AuditEvent,
-        now: Timestamp
+        now: Timestamp,
+        decide: @escaping @Sendable (Transaction, Credential?) -> TransactionDecision
     ) async throws(StoreError) -> TransactionOutcome
 }
 
@@ -32,8 +45,8 @@ public enum TransactionDecision: Sendable, Equatable {
     case approved(TransactionEvidence, CredentialUse)
     /// Rejected by the owner.
     case rejected
-    /// A confirmation was invalid.
-    case failed
+    /// A confirmation was invalid, for this reason; the details are JSON for the audit record, or empty.
+    case failed(reason: String, details: String)
 }
 
 /// The outcome of a decision.

@@ -20,6 +20,8 @@ public struct Ceremony: Sendable, Equatable {
     public let session: SessionID?
     /// The complete options sent to the client, JSON: everything that the checks need later.
     public let options: String
+    /// When the ceremony was opened.
+    public let openedAt: Timestamp
     /// When the ceremony expires.
     public let expiresAt: Timestamp
 
@@ -30,6 +32,7 @@ public struct Ceremony: Sendable, Equatable {
         account: AccountID? = nil,
         session: SessionID? = nil,
         options: String,
+        openedAt: Timestamp,
         expiresAt: Timestamp
     ) {
         self.id = id
@@ -37,6 +40,7 @@ public struct Ceremony: Sendable, Equatable {
         self.account = account
         self.session = session
         self.options = options
+        self.openedAt = openedAt
         self.expiresAt = expiresAt
     }
 }

@@ -10,7 +10,8 @@ public struct Credential: Sendable, Equatable {
 
     /// Why the credential cannot sign in; its sessions ended with the suspension.
     public enum Suspension: String, Sendable, CaseIterable {
-        /// Its counter did not grow: there are two copies.
+        /// Its counter was not above the one stored when the ceremony was opened, though it cannot be backed up: there
+        /// are two copies.
         case clonedCounter = "cloned_counter"
         /// An administrator suspended it.
         case administrator
@@ -133,6 +134,8 @@ public struct CredentialUse: Sendable, Equatable {
     public let backupEligible: Bool
     /// The flag BS.
     public let backupState: Bool
+    /// When the ceremony was opened: what was stored then and is unchanged, the authenticator must exceed.
+    public let openedAt: Timestamp
 
     /// Creates a use.
     public init(
@@ -140,12 +143,14 @@ public struct CredentialUse: Sendable, Equatable {
         signCount: UInt32,
         userVerified: Bool,
         backupEligible: Bool,
-        backupState: Bool
+        backupState: Bool,
+        openedAt: Timestamp
     ) {
         self.id = id
         self.signCount = signCount
         self.userVerified = userVerified
         self.backupEligible = backupEligible
         self.backupState = backupState
+        self.openedAt = openedAt
     }
 }

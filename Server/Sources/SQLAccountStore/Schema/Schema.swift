@@ -10,7 +10,7 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [first, second, dialect == .sqlite ? third : []]
+        [first, second, dialect == .sqlite ? third : [], fourth]
     }
 
     /// Translates the placeholders to a database's SQL.
@@ -176,4 +176,7 @@ package enum Schema {
         "INSERT INTO ceremonies SELECT * FROM ceremonies_by_row",
         "DROP TABLE ceremonies_by_row",
     ]
+
+    /// When a ceremony was opened; one that is open during the migration is older than every use of a credential.
+    private static let fourth = ["ALTER TABLE ceremonies ADD COLUMN opened_at NUMBER NOT NULL DEFAULT 0"]
 }

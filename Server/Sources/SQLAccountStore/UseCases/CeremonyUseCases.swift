@@ -12,11 +12,14 @@ private enum Statements {
         Ceremony.columns,
         then: " ON CONFLICT (id) DO NOTHING RETURNING id"
     )
-    /// The same, if a limit counted just before is not exceeded.
+    /// The same, if a limit counted just before is not exceeded, nor the failures of an address, unless the name has
+    /// none.
     static let openCeremonyWithin = SQLStatement(
         """
-        INSERT INTO ceremonies (\(Ceremony.columns)) SELECT $1, $2, $3, $4, $5, $6
-        WHERE EXISTS (SELECT 1 FROM limits WHERE key = $7 AND count <= $8)
+        INSERT INTO ceremonies (\(Ceremony.columns)) SELECT $1, $2, $3, $4, $5, $6, $7
+        WHERE EXISTS (SELECT 1 FROM limits WHERE key = $8 AND count <= $9) AND (
+            NOT EXISTS (SELECT 1 FROM limits WHERE key = $10 AND count >= $11 AND expires_at > $12)
+            OR NOT EXISTS (SELECT 1 FROM limits WHERE key = $13 AND expires_at > $12))
         ON CONFLICT (id) DO NOTHING
         """,
         returning: "id",
@@ -74,23 +77,35 @@ extension SQLConnection {
         return found.map { AccountWithCredentials(account: $0, credentials: credentials) }
     }
 
-    func openCeremony(_ ceremony: Ceremony, limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
-        let verdict: LimitVerdict
+    func openCeremony(
+        _ ceremony: Ceremony,
+        limits: [RateLimit],
+        failures: FailureLimit?,
+        now: Timestamp
+    ) throws -> LimitVerdict {
         let opened: [SQLRow]
         if limits.count == 1 {
-            // Both in one round trip.
-            let within = ceremony.values + [limits[0].key.digest, .of(limits[0].most)]
+            // All in one round trip.
+            let within =
+                ceremony.values + [limits[0].key.digest, .of(limits[0].most)] + failures.values(now: now)
             let answers = try rows([
                 takeQuery(limits[0], now: now), SQLQuery(Statements.openCeremonyWithin, within),
+                failuresQuery(failures, now: now),
             ])
-            verdict = try self.verdict(of: limits[0], answers[0])
-            opened = answers[1]
-        } else {
-            verdict = try take(limits, now: now)
+            let verdict = try self.verdict(of: limits[0], answers[0])
             guard verdict == .allowed else { return verdict }
+            opened = answers[1]
+            if opened.isEmpty, let until = try failures?.exceeded(answers[2]) { return until }
+        } else {
+            let verdict = try take(limits, now: now)
+            guard verdict == .allowed else { return verdict }
+            if let failures, let until = try failures.exceeded(rows([failuresQuery(failures, now: now)])[0]),
+                try failures.name.map({ try !rows([failuresQuery(of: $0, now: now)])[0].isEmpty }) ?? true
+            {
+                return until
+            }
             opened = try rows([SQLQuery(Statements.openCeremony, ceremony.values)])[0]
         }
-        guard verdict == .allowed else { return verdict }
         guard !opened.isEmpty else {
             throw StoreError(.conflict(.identifierTaken), cause: "ceremony")
         }
@@ -178,5 +193,16 @@ extension SQLConnection {
             deviceAnchor: try row.bytes(),
             expiresAt: try row.time()
         )
+    }
+}
+
+extension FailureLimit? {
+    /// The values of the conditions: the address's key and maximum, the time, the name's key or again the address's.
+    fileprivate func values(now: Timestamp) -> [SQLValue] {
+        guard let self else { return [.null, .integer(0), .of(now), .null] }
+        return [
+            self.address.key.digest, .of(self.address.most), .of(now),
+            (self.name ?? self.address.key).digest,
+        ]
     }
 }

@@ -16,6 +16,13 @@ private enum Statements {
     static let suspend = SQLStatement(
         "UPDATE credentials SET suspension = $3 WHERE id = $1 AND account = $2 RETURNING id"
     )
+    static let restore = SQLStatement(
+        """
+        UPDATE credentials SET suspension = NULL,
+            sign_count = CASE WHEN suspension IS NULL OR suspension = $3 THEN 0 ELSE sign_count END
+        WHERE id = $1 AND account = $2 RETURNING id
+        """
+    )
     static let used = SQLStatement(
         """
         UPDATE credentials SET sign_count = $2, uv_initialized = $3, backup_eligible = $4, backup_state = $5,
@@ -81,17 +88,44 @@ extension SQLConnection {
         return superseded.map(\.id)
     }
 
-    /// Suspends a credential and ends the sessions that it signed in, or restores it.
+    /// Suspends a credential and ends the sessions that it signed in.
     func suspend(
         _ id: CredentialID,
         of account: AccountID,
-        _ suspension: Credential.Suspension?,
+        _ suspension: Credential.Suspension,
         keeping session: SessionID?
     ) throws {
         guard try row(Statements.suspend, .of(id), .of(account), .of(suspension)) != nil else {
             throw StoreError(.notFound, cause: "no such credential")
         }
-        if suspension != nil { try endSessions(of: account, by: id, keeping: session) }
+        try endSessions(of: account, by: id, keeping: session)
+    }
+
+    /// Restores a credential; a counter that was refused is forgotten, so that the next use sets it.
+    func restore(_ id: CredentialID, of account: AccountID) throws {
+        let restored = try row(
+            Statements.restore,
+            .of(id),
+            .of(account),
+            .of(Credential.Suspension.clonedCounter)
+        )
+        guard restored != nil else { throw StoreError(.notFound, cause: "no such credential") }
+    }
+
+    func restoreOwnCredential(
+        _ id: CredentialID,
+        of account: AccountID,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws {
+        guard let stored = try credential(id, of: account) else {
+            throw StoreError(.notFound, cause: "no such credential")
+        }
+        guard stored.suspension == nil || stored.suspension == .clonedCounter else {
+            throw StoreError(.conflict(.suspendedForOtherReason))
+        }
+        try restore(id, of: account)
+        try appendAudit(audit.of(account), now: now)
     }
 
     func renameCredential(
@@ -141,13 +175,18 @@ extension SQLConnection {
         try execute(Statements.setPassword, .of(id), .of(password?.hash), .of(password?.changedAt))
     }
 
-    /// Why the credential is refused by its stored state (nil: it is accepted); a counter that did not grow suspends
-    /// it.
+    /// Why the credential is refused by its stored state (nil: it is accepted).
+    ///
+    /// A counter that did not grow is refused. Only where it must come from a copy is the credential suspended: not if
+    /// another ceremony ended since this one was opened, whose responses may arrive in any order, and not for a
+    /// credential that may be backed up, since its copies share no counter.
     func take(_ use: CredentialUse, of stored: Credential?, now: Timestamp) throws -> LoginRefusal? {
         guard let stored else { return .noCredential }
         guard stored.suspension == nil else { return .credentialSuspended }
         // WebAuthn Level 3, section 7.2: if either counter is not zero, it must grow.
         if use.signCount != 0 || stored.signCount != 0, use.signCount <= stored.signCount {
+            let isAsOpened = (stored.lastUsedAt ?? stored.createdAt) <= use.openedAt
+            guard isAsOpened, !stored.backupEligible, !use.backupEligible else { return .counterNotGrown }
             try suspend(stored.id, of: stored.account, .clonedCounter, keeping: nil)
             return .clonedCounter
         }

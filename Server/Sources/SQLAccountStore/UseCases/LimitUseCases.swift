@@ -14,6 +14,9 @@ private enum Statements {
         .after(SQLStatement("SELECT count, expires_at FROM limits WHERE key = $1"))
     )
     static let attempts = SQLStatement("SELECT count, since FROM limits WHERE key = $1 AND expires_at > $2")
+    static let failures = SQLStatement(
+        "SELECT count, expires_at FROM limits WHERE key = $1 AND expires_at > $2"
+    )
     static let setAttempts = SQLStatement(
         """
         INSERT INTO limits (key, count, since, expires_at) VALUES ($1, $2, $3, $4)
@@ -39,6 +42,14 @@ extension LimitKey {
     var digest: SQLValue { .bytes(Array(SHA256.hash(data: Array(text.utf8)))) }
 }
 
+extension FailureLimit {
+    /// The verdict if the address has too many failures, whose row is given; nil: it has not.
+    func exceeded(_ answer: [SQLRow]) throws -> LimitVerdict? {
+        guard var row = answer.first, try row.integer() >= address.most else { return nil }
+        return .exceeded(address.key, until: try row.time())
+    }
+}
+
 extension SQLConnection {
     func take(_ limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
         for limit in limits {
@@ -60,19 +71,31 @@ extension SQLConnection {
         return .allowed
     }
 
+    /// The query for the failures of an address, for ``FailureLimit/exceeded(_:)``, to send along with others.
+    func failuresQuery(_ limit: FailureLimit?, now: Timestamp) -> SQLQuery {
+        SQLQuery(Statements.failures, [limit?.address.key.digest ?? .null, .of(now)])
+    }
+
+    /// The query for the failures of a key.
+    func failuresQuery(of key: LimitKey, now: Timestamp) -> SQLQuery {
+        SQLQuery(Statements.failures, [key.digest, .of(now)])
+    }
+
     func takeAttempt(
         _ key: LimitKey,
         delay: (_ failures: Int) -> Duration?,
         limits: [RateLimit],
         now: Timestamp
     ) throws -> AttemptVerdict {
-        if case .exceeded(let key, let until) = try take(limits, now: now) {
-            return .exceeded(key, until: until)
-        }
+        let verdict = try take(limits, now: now)
         var failures = 0
         if var row = try row(Statements.attempts, key.digest, .of(now)) {
             failures = Int(try row.integer())
             let since = try row.time()
+            // Beyond the limit of an address, names without failures pass.
+            if failures > 0, case .exceeded(let key, let until) = verdict {
+                return .exceeded(key, until: until)
+            }
             let until = delay(failures).map { since + $0 } ?? since.endOfDay
             guard until <= now else { return .wait(failures: failures, until: until) }
         }

@@ -72,7 +72,7 @@ extension SQLConnection {
         var queries = [
             auditHead(of: completion.audit.of(id)),
             SQLQuery(Statements.account, [.of(id)]),
-            completion.target == .renewal
+            completion.target != .newSession
                 ? SQLQuery(Statements.session, [.of(id), .of(completion.session.id)])
                 : SQLQuery(Statements.ends, [.of(id)]),
         ]
@@ -145,7 +145,9 @@ extension SQLConnection {
             return .refused(.noAccount)
         }
         var renewed: (session: Session, epoch: Int64)?
-        if completion.target == .renewal, var row = state.sessions.first { renewed = try Session.read(&row) }
+        if completion.target != .newSession, var row = state.sessions.first {
+            renewed = try Session.read(&row)
+        }
         let refusal = try refusal(
             of: completion,
             account: account,
@@ -189,8 +191,9 @@ extension SQLConnection {
     ) throws -> LoginRefusal? {
         guard account.lockedAt == nil else { return .accountLocked }
         if let proof = completion.proof, try takeProof(proof) == .replayed { return .proofReplayed }
-        if case .renewal = completion.target {
+        if case .renewal(let classes) = completion.target {
             guard let renewed, renewed.refreshExpiresAt > completion.now else { return .noSession }
+            guard classes.contains(renewed.acr) else { return .weakerMethod }
         }
         switch completion.method {
         case .password(let checked, _):

@@ -99,7 +99,7 @@ extension Session {
 }
 
 extension Ceremony {
-    static let columns = "id, purpose, account, session, options, expires_at"
+    static let columns = "id, purpose, account, session, options, opened_at, expires_at"
 
     init(_ row: inout SQLRow) throws(StoreError) {
         self.init(
@@ -108,12 +108,15 @@ extension Ceremony {
             account: try row.optionalID(),
             session: try row.optionalID(),
             options: try row.text(),
+            openedAt: try row.time(),
             expiresAt: try row.time()
         )
     }
 
     var values: [SQLValue] {
-        [.of(id), .of(purpose), .of(account), .of(session), .text(options), .of(expiresAt)]
+        [
+            .of(id), .of(purpose), .of(account), .of(session), .text(options), .of(openedAt), .of(expiresAt),
+        ]
     }
 }
 

@@ -62,33 +62,41 @@ extension SQLConnection {
     func decideTransaction(
         _ id: TransactionID,
         of account: AccountID,
-        _ decision: TransactionDecision,
+        presenting presented: CredentialID?,
         audit: AuditEvent,
-        now: Timestamp
+        now: Timestamp,
+        decide: (Transaction, Credential?) -> TransactionDecision
     ) throws -> TransactionOutcome {
         guard var transaction = try transaction(id, now: now), transaction.account == account else {
             throw StoreError(.notFound, cause: "no such transaction")
         }
         guard transaction.status == .pending else { return .notPending(transaction.status) }
-        var events = [audit.of(account)]
+        let credential = try presented.flatMap { try self.credential($0, of: account) }
+        var event = audit.of(account)
+        event.credential = credential?.id
+        let events: [AuditEvent]
         var refusal: LoginRefusal?
-        switch decision {
-        case .rejected: transaction.status = .rejected
-        case .failed: transaction.status = .failed
+        switch decide(transaction, credential) {
+        case .rejected:
+            transaction.status = .rejected
+            events = [event.saying(.transactionRejected)]
+        case .failed(let reason, let details):
+            transaction.status = .failed
+            event.details = details
+            events = [event.saying(.transactionFailed, reason: reason)]
         case .approved(let evidence, let use):
             let holder = try self.account(account)
             refusal =
                 holder == nil
                 ? .noAccount
-                : holder?.lockedAt != nil
-                    ? .accountLocked : try take(use, of: try credential(use.id, of: account), now: now)
-            events[0].credential = use.id
+                : holder?.lockedAt != nil ? .accountLocked : try take(use, of: credential, now: now)
             if let refusal {
                 transaction.status = .failed
-                events = refusal.events(on: events[0], as: .transactionFailed)
+                events = refusal.events(on: event, as: .transactionFailed)
             } else {
                 transaction.status = .approved
                 transaction.evidence = evidence
+                events = [event.saying(.transactionApproved)]
             }
         }
         transaction.decidedAt = now

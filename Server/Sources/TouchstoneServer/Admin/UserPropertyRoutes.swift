@@ -133,10 +133,9 @@ enum UserPropertyRoutes {
 
     private static func cursor(_ call: Call) throws(Problem) -> Int64 {
         guard let text = call.query("after") else { return 0 }
-        // It is returned as the next page's cursor, so it must fit into JSON's numbers.
-        guard let cursor = Int64(text), (0...CanonicalJSON.greatestInteger).contains(cursor) else {
-            throw Problem(.invalidRequest, "after has to be a number of a former page")
-        }
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let cursor = Int64(text)
+        else { throw Problem(.invalidRequest, "after has to be the value of next of a former page") }
         return cursor
     }
 
@@ -145,7 +144,7 @@ enum UserPropertyRoutes {
         let records = try await service.store.auditPage(after: cursor, count: try call.pageSize())
         return .json([
             "records": .array(records.map(\.json)),
-            "next": .integer(records.last?.position ?? cursor),
+            "next": .string(String(records.last?.position ?? cursor)),
         ])
     }
 
@@ -159,7 +158,7 @@ enum UserPropertyRoutes {
         )
         return .json([
             "records": .array(records.map(\.json)),
-            "next": .integer(records.last?.sequence ?? cursor),
+            "next": .string(String(records.last?.sequence ?? cursor)),
         ])
     }
 }
@@ -168,7 +167,8 @@ extension AuditRecord {
     /// The form for administrators.
     var json: JSONValue {
         JSONValue(members: [
-            "position": .integer(position),
+            // A string: it exceeds JSON's exact numbers after 2^33 transactions of PostgreSQL.
+            "position": .string(String(position)),
             "chain": JSONValue(base64URL: chain),
             "sequence": .integer(sequence),
             "time": .integer(time.milliseconds),

@@ -9,7 +9,15 @@ internal import WebAuthnModel
 struct AssertionRefusal: Error {
     let reason: String
     var details = ""
-    var isCloned = false
+
+    /// ``details`` as JSON for an audit record; empty: there are none.
+    var auditDetails: String {
+        guard !details.isEmpty else { return "" }
+        return String(
+            decoding: (try? CanonicalJSON.encode(["cause": .string(details)])) ?? [],
+            as: UTF8.self
+        )
+    }
 }
 
 extension Service {
@@ -30,18 +38,20 @@ extension Service {
             by: credential,
             challenge: options.challenge,
             allowed: options.credentials,
-            isUserKnown: taken.ceremony.account != nil
+            isUserKnown: taken.ceremony.account != nil,
+            openedAt: taken.ceremony.openedAt
         )
         return (credential, use)
     }
 
-    /// Verifies an assertion by a known credential.
+    /// Verifies an assertion by a known credential; the store compares the counter.
     func verify(
         _ response: AuthenticationResponse,
         by credential: Credential,
         challenge: [UInt8],
         allowed: [[UInt8]],
-        isUserKnown: Bool
+        isUserKnown: Bool,
+        openedAt: Timestamp
     ) throws(AssertionRefusal) -> CredentialUse {
         let start = ContinuousClock.now
         defer { metrics.assertionVerified(in: ContinuousClock.now - start) }
@@ -58,47 +68,29 @@ extension Service {
                 signCount: authentication.record.signCount,
                 userVerified: authentication.flags.contains(.userVerified),
                 backupEligible: authentication.record.backupEligible,
-                backupState: authentication.record.backupState
+                backupState: authentication.record.backupState,
+                openedAt: openedAt
             )
         } catch {
             throw AssertionRefusal(
                 reason: error.reason.rawValue,
-                details: String(error.description.prefix(256)),
-                isCloned: error.reason == .signCountNotGrown
+                details: String(error.description.prefix(256))
             )
         }
     }
 
-    /// Records a refusal; a counter that did not grow also suspends the credential.
+    /// Records a refusal.
     func refuse(_ refusal: AssertionRefusal, _ credential: Credential?, _ call: Call) async {
-        let details = (try? CanonicalJSON.encode(["cause": .string(refusal.details)])) ?? []
         await audit(
             call.event(
                 .loginFail,
                 account: credential?.account,
                 credential: credential?.id,
                 reason: refusal.reason,
-                details: refusal.details.isEmpty ? "" : String(decoding: details, as: UTF8.self)
+                details: refusal.auditDetails
             ),
             at: call.now
         )
-        guard refusal.isCloned, let credential else { return }
-        do throws(StoreError) {
-            try await store.setSuspension(
-                .clonedCounter,
-                ofCredential: credential.id,
-                of: credential.account,
-                audit: call.event(
-                    .credentialSuspended,
-                    account: credential.account,
-                    credential: credential.id,
-                    reason: Credential.Suspension.clonedCounter.rawValue
-                ),
-                now: call.now
-            )
-        } catch {
-            logger.error("a credential with a copy could not be suspended: \(error)")
-        }
     }
 }
 

@@ -9,7 +9,8 @@ extension ServerConfiguration {
     /// The names of all settings.
     static let keys = [
         "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
-        "trusted-proxies", "rp-id", "rp-name", "origins", "top-origins", "account-page", "cors-origins",
+        "trusted-proxies", "client-address-header", "rp-id", "rp-name", "origins", "top-origins",
+        "account-page", "cors-origins",
         "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
         "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
@@ -71,15 +72,22 @@ extension ServerConfiguration {
             database = setting.value
         case "tls-certificate": tlsCertificate = try setting.path()
         case "tls-key": tlsKey = try setting.path()
-        case "trusted-proxies": trustedProxies = Set(setting.list)
+        case "trusted-proxies":
+            trustedProxies = try setting.list.map { text throws(ConfigurationFault) in
+                guard let network = IPNetwork(text) else {
+                    throw setting.fault("has \(text), which is no address or network such as 10.0.0.0/8")
+                }
+                return network
+            }
+        case "client-address-header": clientAddressHeader = try setting.choice()
         case "rp-id":
             guard !setting.value.isEmpty, !setting.value.contains(where: { ":/ ".contains($0) }) else {
                 throw setting.fault("must be a domain name")
             }
             rpID = setting.value
         case "rp-name": rpName = setting.value
-        case "origins": origins = setting.list
-        case "top-origins": topOrigins = setting.list
+        case "origins": origins = try setting.origins()
+        case "top-origins": topOrigins = try setting.origins()
         case "account-page":
             guard ["on", "off"].contains(setting.value) else { throw setting.fault("must be on or off") }
             accountPage = setting.value == "on"
@@ -140,6 +148,12 @@ extension ServerConfiguration {
             )
         }
         let id = relyingPartyID
+        guard IPAddress(id) == nil else {
+            throw fault("rp-id \(id) is an address, for which browsers have no passkeys: use a domain name")
+        }
+        guard id == id.lowercased() else {
+            throw fault("rp-id \(id) must be in lower case, as browsers compare it")
+        }
         guard url.host == id || url.host.hasSuffix(".\(id)") else {
             throw fault("rp-id \(id) is neither the host of public-url nor a domain above it")
         }

@@ -21,8 +21,10 @@ public struct ServerConfiguration: Sendable {
     public var tlsCertificate: String?
     /// The private key of ``tlsCertificate``, PEM.
     public var tlsKey: String?
-    /// Addresses of proxies whose `X-Forwarded-For` is trusted.
-    public var trustedProxies: Set<String> = []
+    /// The networks of proxies whose ``clientAddressHeader`` is trusted.
+    public var trustedProxies: [IPNetwork] = []
+    /// The header field in which they name the client.
+    public var clientAddressHeader = ClientAddressHeader.xForwardedFor
 
     // MARK: Relying party
 
@@ -61,10 +63,13 @@ public struct ServerConfiguration: Sendable {
 
     // MARK: Limits
 
-    /// The maximum number of failed passwords from one address per minute.
+    /// The number of failed passwords from one address per minute beyond which only names without failures pass.
     public var passwordsPerMinute = 20
-    /// The maximum number of ceremonies opened from one address per minute.
+    /// The number of failed passkey sign-ins from one address per minute beyond which only names without failures can
+    /// begin one.
     public var ceremoniesPerMinute = 60
+    /// The maximum number of ceremonies opened from one address per minute, failed or not: it bounds the table.
+    var openedCeremoniesPerMinute: Int { ceremoniesPerMinute * 20 }
     /// The cost of a password derivation.
     public var passwordCost = PasswordHash.Cost.standard
     /// The number of concurrent derivations; nil: the number of processors.

@@ -80,6 +80,25 @@ extension Setting {
     /// The value as a list, separated by white space or commas.
     var list: [String] { value.split { $0.isWhitespace || $0 == "," }.map(String.init) }
 
+    /// The value as a list of origins, as clients serialise them: those of pages in lower case and without a slash at
+    /// their end, those of apps with their scheme.
+    func origins() throws(ConfigurationFault) -> [String] {
+        for origin in list {
+            let scheme = origin.prefix { $0 != ":" }
+            // A host and a port look like a scheme.
+            guard !scheme.isEmpty, !origin.dropFirst(scheme.count + 1).allSatisfy(\.isNumber) else {
+                throw fault("has \(origin), which needs a scheme, such as https://\(origin)")
+            }
+            guard ["http", "https"].contains(scheme.lowercased()) else { continue }
+            guard origin == origin.lowercased(), PublicURL(origin)?.origin == origin else {
+                throw fault(
+                    "has \(origin), which is not as browsers write it, such as https://app.example.org"
+                )
+            }
+        }
+        return list
+    }
+
     /// The value as a case of an enumeration.
     func choice<Choice: RawRepresentable & CaseIterable>() throws(ConfigurationFault) -> Choice
     where Choice.RawValue == String {

@@ -35,6 +35,13 @@ struct TLSFiles {
             privateKey: .privateKey(privateKey)
         )
         configuration.minimumTLSVersion = .tlsv12
+        // Of TLS 1.2 only suites with forward secrecy and authenticated encryption: no CBC.
+        configuration.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
+        configuration.applicationProtocols = ["http/1.1"]
         guard (try? NIOSSLContext(configuration: configuration)) != nil else {
             throw ConfigurationFault(place: key, reason: "is not the key of \(certificate)")
         }

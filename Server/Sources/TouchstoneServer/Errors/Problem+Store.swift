@@ -11,6 +11,8 @@ extension Problem {
         case .conflict(.credentialExists): self.init(.credentialExists)
         case .conflict(.tooManyCredentials):
             self.init(.forbidden, "the account has as many credentials as it may: remove one")
+        case .conflict(.suspendedForOtherReason):
+            self.init(.forbidden, "only an administrator restores it: its counter is not why it is suspended")
         case .conflict(.passwordChanged): self = .authenticationFailed("password_changed")
         case .conflict(.accountExists), .conflict(.identifierTaken), .damaged, .newerSchema:
             self.init(.internalError)

@@ -26,7 +26,12 @@ struct Dispatch: Sendable {
             request: request,
             parameters: context.parameters,
             traceID: CurrentTrace.id,
-            address: address(of: request, context),
+            address: ClientAddress.of(
+                peer: context.remoteAddress?.ipAddress,
+                request.headers,
+                service.configuration.clientAddressHeader,
+                trusting: service.configuration.trustedProxies
+            ),
             now: .now
         )
         var response: Response
@@ -56,15 +61,6 @@ struct Dispatch: Sendable {
             "\(operation.id): \(isOwn ? "\(error)" : problem.reason ?? problem.code.rawValue)",
             metadata: ["trace": "\(call.traceID)"]
         )
-    }
-
-    /// The peer's address or, behind trusted proxies, the last forwarded address that is not one of theirs.
-    private func address(of request: Request, _ context: ServerContext) -> String {
-        let peer = context.remoteAddress?.ipAddress ?? "local"
-        let proxies = service.configuration.trustedProxies
-        guard proxies.contains(peer), let chain = request.headers[.forwardedFor] else { return peer }
-        let addresses = chain.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        return addresses.last { !proxies.contains($0) && $0.utf8.count <= 64 } ?? peer
     }
 
     /// Identifies the caller as the operation requires.
@@ -152,6 +148,21 @@ extension Service {
             problem.stepUp = Problem.StepUp(acrValues: nil, maxAge: configuration.freshness)
             throw problem
         }
+    }
+}
+
+extension Service {
+    /// Requires that an authentication of a class does not lower a session's.
+    ///
+    /// - Throws: ``Problem`` with `insufficient_user_authentication`, which lists the classes that suffice.
+    func requireNoStronger(_ session: AuthenticatedSession, than acr: String) throws(Problem) {
+        guard !AuthenticationContext.isAtLeast(acr, session.session.acr) else { return }
+        var problem = Problem(.insufficientUserAuthentication, "the session is of a stronger class")
+        problem.stepUp = Problem.StepUp(
+            acrValues: AuthenticationContext.atLeast(session.session.acr).joined(separator: " "),
+            maxAge: configuration.freshness
+        )
+        throw problem
     }
 }
 

@@ -61,6 +61,8 @@ struct Call: Sendable {
     let traceID: String
     /// The client's address: a forwarded address counts only from a trusted proxy.
     let address: String
+    /// What limits count as the client's address.
+    var limitSubject: String { IPAddress(address)?.limitSubject ?? address }
     /// When the request arrived.
     let now: Timestamp
     /// The caller, if the operation needs it.

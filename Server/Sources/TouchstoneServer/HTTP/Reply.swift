@@ -70,7 +70,6 @@ extension HTTPField.Name {
     static let dpopNonce = known("DPoP-Nonce")
     static let retryAfter = known("Retry-After")
     static let requestID = known("X-Request-Id")
-    static let forwardedFor = known("X-Forwarded-For")
     static let traceParent = known("traceparent")
 
     /// Creates a field name from a literal.

@@ -59,7 +59,7 @@ final class Service: Sendable {
             try (configuration.attestationRoots.map(CertificateFolder.read) ?? []) + [authority.certificate]
         let hardware: [any RegistrationRule] =
             configuration.profile == .aal3 ? [HardwareBoundKey(), NotBackedUp()] : []
-        passkeys = RelyingParty(
+        var passkeys = RelyingParty(
             id: configuration.relyingPartyID,
             origins: configuration.acceptedOrigins,
             topOrigins: configuration.topOrigins,
@@ -69,6 +69,9 @@ final class Service: Sendable {
             ),
             rules: hardware
         )
+        // The store does, with the counter that is stored then.
+        passkeys.signCounter = .comparedByCaller
+        self.passkeys = passkeys
         var devices = passkeys
         switch configuration.deviceAttestation {
         case .any: break

@@ -50,7 +50,7 @@ struct OperationDescription: Sendable {
     }
 
     private func page() -> Self {
-        query("after", ["type": "integer", "minimum": 0, "maximum": .integer(CanonicalJSON.greatestInteger)])
+        query("after", Schemas.number)
             .query("count", ["type": "integer", "minimum": 1, "maximum": 1000])
     }
 
@@ -70,7 +70,13 @@ struct OperationDescription: Sendable {
                     "session?": session,
                 ])
             )
-            .replies(200, "tokens").errors(.authenticationFailed, .accountLockedByAdmin, .tooManyAttempts),
+            .replies(200, "tokens")
+            .errors(
+                .authenticationFailed,
+                .insufficientUserAuthentication,
+                .accountLockedByAdmin,
+                .tooManyAttempts
+            ),
         "loginOptions": Self("Begins a login, or an authentication again.")
             .json(Schemas.input(["username?": name, "purpose?": purpose]))
             .replies(200, "loginCeremony").errors(.tooManyAttempts, .notFound),
@@ -139,6 +145,10 @@ struct OperationDescription: Sendable {
         "credential": Self("One credential.").replies(200, "credential"),
         "renameCredential": Self("Gives a credential another label.")
             .json(Schemas.input(["label": label])).replies(200, "credential"),
+        "restoreOwnCredential": Self(
+            "Restores a credential whose counter was refused, after a sign-in by another."
+        )
+        .replies(200, "credential"),
         "removeCredential": Self("Removes a credential; its sessions end.").replies(204),
         "listSessions": Self("All sessions of the account.").replies(200, "sessions"),
         "endSession": Self("Ends a session.").replies(204),

@@ -6,6 +6,8 @@ enum Schemas {
     static let integer: JSONValue = ["type": "integer"]
     static let boolean: JSONValue = ["type": "boolean"]
     static let bytes: JSONValue = ["type": "string", "pattern": "^[A-Za-z0-9_-]*$"]
+    /// A whole number as a string, which may exceed JSON's exact numbers.
+    static let number: JSONValue = ["type": "string", "pattern": "^[0-9]{1,19}$"]
     /// Seconds since 1970.
     static let time: JSONValue = ["type": "integer", "minimum": 0]
     static let strings: JSONValue = array(string)
@@ -71,8 +73,8 @@ enum Schemas {
         ]),
         "me": object([
             "id": bytes, "username": string, "displayName": string, "sessionId": bytes, "acr": string,
-            "amr": strings, "authTime": time, "hasPassword": boolean, "credentials": integer,
-            "sessions": integer,
+            "amr": strings, "authTime": time, "hasPassword": boolean,
+            "stepUp": array(choice(["passkey", "password"])), "credentials": integer, "sessions": integer,
         ]),
         "requestOptions": object([
             "challenge": bytes, "timeout": integer, "rpId": string, "allowCredentials": array(descriptor),
@@ -144,7 +146,7 @@ enum Schemas {
         "metadata": object([
             "issuer": string, "token_endpoint": string, "revocation_endpoint": string,
             "introspection_endpoint": string, "grant_types_supported": strings,
-            "response_types_supported": strings, "token_endpoint_auth_methods_supported": strings,
+            "token_endpoint_auth_methods_supported": strings,
             "revocation_endpoint_auth_methods_supported": strings,
             "dpop_signing_alg_values_supported": strings, "acr_values_supported": strings,
         ]),
@@ -159,10 +161,10 @@ enum Schemas {
         ]),
         "adminTokens": object(["tokens": array(ref("adminToken"))]),
         "auditRecord": object([
-            "position": integer, "chain": bytes, "sequence": integer, "time": integer, "event": string,
+            "position": number, "chain": bytes, "sequence": integer, "time": integer, "event": string,
             "account?": bytes, "session?": bytes, "credential?": bytes, "address": string, "trace": string,
             "reason": string, "details?": string, "previousHash": bytes, "hash": bytes,
         ]),
-        "audit": object(["records": array(ref("auditRecord")), "next": integer]),
+        "audit": object(["records": array(ref("auditRecord")), "next": number]),
     ]
 }

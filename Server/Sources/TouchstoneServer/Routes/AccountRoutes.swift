@@ -25,9 +25,22 @@ enum AccountRoutes {
             "amr": .array(caller.session.amr.map { .string($0) }),
             "authTime": .integer(caller.session.authTime.seconds),
             "hasPassword": .bool(caller.account.password != nil),
+            "stepUp": .array(stepUp(caller, credentials).map { .string($0) }),
             "credentials": .integer(Int64(credentials.count)),
             "sessions": .integer(Int64(sessions.count)),
         ])
+    }
+
+    /// How the session can be authenticated again: by methods that are as strong as its own.
+    private static func stepUp(_ caller: AuthenticatedSession, _ credentials: [Credential]) -> [String] {
+        let acr = caller.session.acr
+        let isByPasskey = credentials.contains {
+            $0.suspension == nil && AuthenticationContext.isAtLeast($0.acr, acr)
+        }
+        let isByPassword =
+            caller.account.password != nil
+            && AuthenticationContext.isAtLeast(AuthenticationContext.password, acr)
+        return (isByPasskey ? ["passkey"] : []) + (isByPassword ? ["password"] : [])
     }
 
     private static func changePassword(_ service: Service, _ call: Call) async throws -> Reply {

@@ -10,6 +10,7 @@ enum CredentialRoutes {
         Operation(.get, "/v1/credentials/{id}", "credential", .session, handle: one),
         Operation(.patch, "/v1/credentials/{id}", "renameCredential", .session, handle: rename),
         Operation(.delete, "/v1/credentials/{id}", "removeCredential", .fresh, handle: remove),
+        Operation(.post, "/v1/credentials/{id}/restore", "restoreOwnCredential", .fresh, handle: restore),
     ]
 
     private static func list(_ service: Service, _ call: Call) async throws -> Reply {
@@ -69,6 +70,28 @@ enum CredentialRoutes {
             now: call.now
         )
         return .noContent
+    }
+
+    /// Restores a credential whose counter was refused; another factor must have signed in.
+    private static func restore(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let id = CredentialID(try call.identifierBytes())
+        guard caller.session.credential != id else {
+            throw Problem(.forbidden, "sign in with another passkey or the password to restore this one")
+        }
+        try await service.store.restoreOwnCredential(
+            id,
+            of: caller.account.id,
+            audit: call.event(
+                .credentialRestored,
+                account: caller.account.id,
+                session: caller.session.id,
+                credential: id,
+                reason: "owner"
+            ),
+            now: call.now
+        )
+        return try await one(service, call)
     }
 }
 

@@ -27,6 +27,7 @@ enum LoginRoutes {
         try reader.finish()
         let form = try service.form(asked, call.request)
         let renewed = purpose == .reauth ? try call.session : nil
+        if let renewed { try service.requireNoStronger(renewed, than: AuthenticationContext.password) }
         let proof = try service.proof(of: call)
         // An invalid name takes as long as a valid one.
         let username = Username.prepared(name)
@@ -72,7 +73,8 @@ enum LoginRoutes {
         let outcome = try await service.store.completeLogin(
             LoginCompletion(
                 method: .password(checked: stored, rehashed: rehashed),
-                target: renewed == nil ? .newSession : .renewal,
+                target: renewed == nil
+                    ? .newSession : .renewal(of: AuthenticationContext.upTo(AuthenticationContext.password)),
                 session: session,
                 tokens: tokens.pair,
                 proof: proof?.identifier,
@@ -116,7 +118,8 @@ enum LoginRefusalProblem {
         case .accountLocked: return Problem(.accountLockedByAdmin)
         case .credentialSuspended: return Problem(.credentialSuspended)
         case .proofReplayed: return Problem(.invalidDPoPProof, "replayed")
-        case .noAccount, .noCredential, .clonedCounter, .passwordChanged, .noSession:
+        case .noAccount, .noCredential, .counterNotGrown, .clonedCounter, .passwordChanged, .noSession,
+            .weakerMethod:
             return .authenticationFailed(refusal.rawValue)
         }
     }
@@ -170,7 +173,7 @@ extension Service {
             isOwn
             ? LimitKey("password-device", "\(username)/\((proof?.thumbprint ?? []).hexadecimal)")
             : LimitKey("password", username)
-        let addressKey = LimitKey("password-address", call.address)
+        let addressKey = LimitKey("password-address", call.limitSubject)
         let verdict = try await store.takeAttempt(
             key,
             delay: { ThrottleLadder.delay(afterFailures: $0) },

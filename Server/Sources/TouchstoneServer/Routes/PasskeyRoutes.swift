@@ -1,4 +1,5 @@
 internal import AccountStore
+internal import Crypto
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -17,7 +18,7 @@ enum PasskeyRoutes {
             takesDPoP: true,
             handle: options
         ),
-        Operation(.post, "/v1/login", "login", .open, takesDPoP: true, handle: login),
+        Operation(.post, "/v1/login", "login", .openOrSession, takesDPoP: true, handle: login),
     ]
 
     private static func options(_ service: Service, _ call: Call) async throws -> Reply {
@@ -26,16 +27,22 @@ enum PasskeyRoutes {
         let purpose = reader.choice("purpose", default: LoginPurpose.login)
         try reader.finish()
         var account: AccountID?
-        var session: SessionID?
+        var session: Session?
         var allowed: [PublicKeyCredentialDescriptor] = []
         switch (purpose, name) {
         case (.reauth, _):
             let caller = try call.session
             account = caller.account.id
-            session = caller.session.id
-            allowed = descriptors(try await service.store.credentials(of: caller.account.id))
+            session = caller.session
+            allowed = descriptors(
+                try await service.store.credentials(of: caller.account.id)
+                    .filter { AuthenticationContext.isAtLeast($0.acr, caller.session.acr) }
+            )
             guard !allowed.isEmpty else {
-                throw Problem(.notFound, "the account has no credential: sign in with the password")
+                throw Problem(
+                    .notFound,
+                    "the account has no credential as strong as the session: sign in again"
+                )
             }
         case (.login, let name?):
             let username = Username.prepared(name)
@@ -57,18 +64,28 @@ enum PasskeyRoutes {
             }
         case (.login, nil): break
         }
+        // A digest, since what is typed into the field for the name is not always a name.
+        let failureName = purpose == .login ? name.map(Self.failureName) : nil
         let options = PublicKeyCredentialRequestOptions(
             challenge: Random.bytes(32),
             rpId: service.passkeys.id,
             allowCredentials: allowed
         )
+        let publicKey = options.json
         return try await service.open(
             purpose == .login ? .login : .reauthentication,
             account: account,
             session: session,
-            publicKey: options.json,
+            publicKey: publicKey,
+            kept: KeptOptions.kept(publicKey, for: session, name: failureName),
+            failures: purpose == .login ? service.passkeyFailures(name: failureName, call) : nil,
             call
         )
+    }
+
+    private static func failureName(_ name: String) -> String {
+        let name = Username.prepared(name) ?? name
+        return Base64URL.encode(Array(SHA256.hash(data: Array(name.utf8))))
     }
 
     private static func descriptors(_ credentials: [Credential]) -> [PublicKeyCredentialDescriptor] {
@@ -94,6 +111,7 @@ enum PasskeyRoutes {
         ) { taken throws(LoginFault) in
             guard taken.ceremony.purpose != .registration else { throw .otherCeremony }
             do throws(AssertionRefusal) {
+                try service.requireOwnCeremony(taken.ceremony, proof, call)
                 let (known, use) = try service.verifyLogin(response, taken)
                 return service.completion(
                     of: taken.ceremony,
@@ -114,15 +132,19 @@ enum PasskeyRoutes {
         case .verified(let ended): outcome = ended
         case .refused(.assertion(let refusal), let taken):
             await service.refuse(refusal, taken.credential, call)
+            let kept = KeptOptions(try? JSONValue(parsing: Array(taken.ceremony.options.utf8)))
+            await service.countPasskeyFailure(name: kept?.name, call)
             service.metrics.login(method: "passkey", outcome: "failed")
             throw Problem.authenticationFailed(refusal.reason)
         case .noCeremony, .refused(.otherCeremony, _):
             await service.audit(call.event(.sequenceFail, reason: "ceremony_expired"), at: call.now)
+            await service.countPasskeyFailure(name: nil, call)
             service.metrics.login(method: "passkey", outcome: "expired")
             throw Problem(.ceremonyExpired)
         }
         guard case .completed(let opened, _) = outcome else {
             service.metrics.login(method: "passkey", outcome: "failed")
+            await service.countPasskeyFailure(name: nil, call)
             throw LoginRefusalProblem.of(outcome)
         }
         service.metrics.login(method: "passkey", outcome: "success")
@@ -138,6 +160,19 @@ private enum LoginFault: Error {
 }
 
 extension Service {
+    /// Requires that the session that began a reauthentication ends it: by its access token, or by a proof of the key
+    /// that it is bound to.
+    fileprivate func requireOwnCeremony(
+        _ ceremony: Ceremony,
+        _ proof: VerifiedProof?,
+        _ call: Call
+    ) throws(AssertionRefusal) {
+        guard ceremony.purpose == .reauthentication else { return }
+        if case .session(let caller) = call.caller, caller.session.id == ceremony.session { return }
+        let bound = KeptOptions(try? JSONValue(parsing: Array(ceremony.options.utf8)))?.sessionKey
+        guard let bound, bound == proof?.thumbprint else { throw AssertionRefusal(reason: "other_session") }
+    }
+
     /// The login by a verified credential, for the store to complete.
     fileprivate func completion(
         of ceremony: Ceremony,
@@ -154,8 +189,7 @@ extension Service {
             id: renewed,
             of: known.account,
             credential: known.id,
-            acr: known.isHardwareBound
-                ? AuthenticationContext.phishingResistantHardware : AuthenticationContext.phishingResistant,
+            acr: known.acr,
             amr: AuthenticationMethods.amr(of: known, response),
             thumbprint: proof?.thumbprint,
             client: client,
@@ -163,7 +197,7 @@ extension Service {
         )
         return LoginCompletion(
             method: .credential(use),
-            target: renewed == nil ? .newSession : .renewal,
+            target: renewed == nil ? .newSession : .renewal(of: AuthenticationContext.upTo(known.acr)),
             session: session,
             tokens: tokens.pair,
             proof: proof?.identifier,

@@ -49,7 +49,7 @@ enum RegistrationRoutes {
         return try await service.open(
             .registration,
             account: account.id,
-            session: caller.session.id,
+            session: caller.session,
             publicKey: publicKey,
             kept: JSONValue(members: [
                 "kind": .string(kind.rawValue), "label": label.map { .string($0) }, "publicKey": publicKey,

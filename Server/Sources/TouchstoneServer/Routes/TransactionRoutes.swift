@@ -123,57 +123,55 @@ enum TransactionRoutes {
         try reader.finish()
         let response = try CredentialResponse.authentication(json)
         let transaction = try await transaction(service, call)
-        guard transaction.status == .pending else { throw notPending(transaction.status) }
-        guard let options = KeptOptions(try? JSONValue(parsing: Array(transaction.options.utf8))) else {
-            throw Problem(.internalError)
-        }
-        let credential = try await service.store.credential(
-            CredentialID(response.rawId),
-            of: caller.account.id
-        )
-        let use: CredentialUse
-        do throws(AssertionRefusal) {
-            guard let credential else { throw AssertionRefusal(reason: "unknown_credential") }
-            use = try service.verify(
-                response,
-                by: credential,
-                challenge: options.challenge,
-                allowed: options.credentials,
-                isUserKnown: true
-            )
-        } catch {
-            await service.refuse(error, credential, call)
-            _ = try await service.store.decideTransaction(
-                transaction.id,
-                of: caller.account.id,
-                .failed,
-                audit: event(.transactionFailed, caller, call, reason: error.reason),
-                now: call.now
-            )
-            throw Problem.authenticationFailed(error.reason)
-        }
         let outcome = try await service.store.decideTransaction(
             transaction.id,
             of: caller.account.id,
-            .approved(
-                TransactionEvidence(
-                    credential: use.id,
-                    publicKey: credential?.publicKey ?? [],
-                    clientDataJSON: response.clientDataJSON,
-                    authenticatorData: response.authenticatorData,
-                    signature: response.signature
-                ),
-                use
-            ),
-            audit: event(.transactionApproved, caller, call, credential: use.id),
+            presenting: CredentialID(response.rawId),
+            audit: event(caller, call),
             now: call.now
-        )
+        ) { transaction, credential in
+            do throws(AssertionRefusal) {
+                return try approval(of: transaction, by: credential, response, service)
+            } catch {
+                return .failed(reason: error.reason, details: error.auditDetails)
+            }
+        }
         switch outcome {
-        case .decided(let decided): return .json(try decided.json)
+        case .decided(let decided) where decided.status == .approved: return .json(try decided.json)
+        case .decided: throw Problem.authenticationFailed("assertion")
         case .notPending(let status): throw notPending(status)
         case .refused(.credentialSuspended): throw Problem(.credentialSuspended)
         case .refused(let refusal): throw Problem.authenticationFailed(refusal.rawValue)
         }
+    }
+
+    /// The approval that a response proves.
+    private static func approval(
+        of transaction: Transaction,
+        by credential: Credential?,
+        _ response: AuthenticationResponse,
+        _ service: Service
+    ) throws(AssertionRefusal) -> TransactionDecision {
+        guard let options = KeptOptions(try? JSONValue(parsing: Array(transaction.options.utf8))) else {
+            throw AssertionRefusal(reason: "damaged_transaction")
+        }
+        guard let credential else { throw AssertionRefusal(reason: "unknown_credential") }
+        let use = try service.verify(
+            response,
+            by: credential,
+            challenge: options.challenge,
+            allowed: options.credentials,
+            isUserKnown: true,
+            openedAt: transaction.createdAt
+        )
+        let evidence = TransactionEvidence(
+            credential: use.id,
+            publicKey: credential.publicKey,
+            clientDataJSON: response.clientDataJSON,
+            authenticatorData: response.authenticatorData,
+            signature: response.signature
+        )
+        return .approved(evidence, use)
     }
 
     private static func reject(_ service: Service, _ call: Call) async throws -> Reply {
@@ -182,10 +180,10 @@ enum TransactionRoutes {
         let outcome = try await service.store.decideTransaction(
             transaction.id,
             of: caller.account.id,
-            .rejected,
-            audit: event(.transactionRejected, caller, call),
+            presenting: nil,
+            audit: event(caller, call),
             now: call.now
-        )
+        ) { _, _ in .rejected }
         switch outcome {
         case .decided(let decided): return .json(try decided.json)
         case .notPending(let status): throw notPending(status)
@@ -212,20 +210,9 @@ enum TransactionRoutes {
         )
     }
 
-    private static func event(
-        _ name: AuditEvent.Name,
-        _ caller: AuthenticatedSession,
-        _ call: Call,
-        credential: CredentialID? = nil,
-        reason: String = ""
-    ) -> AuditEvent {
-        call.event(
-            name,
-            account: caller.account.id,
-            session: caller.session.id,
-            credential: credential,
-            reason: reason
-        )
+    /// The occasion of a decision; the store names it.
+    private static func event(_ caller: AuthenticatedSession, _ call: Call) -> AuditEvent {
+        call.event(.transactionRejected, account: caller.account.id, session: caller.session.id)
     }
 
     private static func notPending(_ status: Transaction.Status) -> Problem {

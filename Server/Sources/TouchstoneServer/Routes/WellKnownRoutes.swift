@@ -28,7 +28,6 @@ enum WellKnownRoutes {
             "revocation_endpoint": .string("\(url)/v1/revoke"),
             "introspection_endpoint": .string("\(url)/v1/introspect"),
             "grant_types_supported": ["refresh_token"],
-            "response_types_supported": [],
             "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],
             "dpop_signing_alg_values_supported": ["ES256"],

@@ -103,7 +103,10 @@ extension RelyingParty {
             throw WebAuthnError(.invalidSignature, "7.2 step 21", "not by the record's key")
         }
         // Step 22: an unchanged counter is refused, as FIDO's conformance cases require.
-        guard data.signCount > record.signCount || (data.signCount == 0 && record.signCount == 0) else {
+        guard
+            signCounter == .comparedByCaller || data.signCount > record.signCount
+                || (data.signCount == 0 && record.signCount == 0)
+        else {
             throw WebAuthnError(
                 .signCountNotGrown,
                 "7.2 step 22",

@@ -42,13 +42,19 @@ enum Sample {
         )
     }
 
-    static func use(_ credential: Credential, signCount: UInt32) -> CredentialUse {
+    static func use(
+        _ credential: Credential,
+        signCount: UInt32,
+        backupEligible: Bool = false,
+        openedAt: Timestamp = start
+    ) -> CredentialUse {
         CredentialUse(
             id: credential.id,
             signCount: signCount,
             userVerified: true,
-            backupEligible: false,
-            backupState: false
+            backupEligible: backupEligible,
+            backupState: false,
+            openedAt: openedAt
         )
     }
 
@@ -92,6 +98,7 @@ enum Sample {
             account: account?.id,
             session: nil,
             options: #"{"challenge":"AAAA","rpId":"a.example"}"#,
+            openedAt: now,
             expiresAt: now + .seconds(300)
         )
     }

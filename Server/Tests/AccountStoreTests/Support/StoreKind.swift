@@ -1,6 +1,7 @@
 import AccountStore
 import Foundation
 import SQLiteStore
+import StoreTestKit
 
 /// The databases that every test runs on.
 enum StoreKind: String, CaseIterable {

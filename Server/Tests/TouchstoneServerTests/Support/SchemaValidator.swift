@@ -24,15 +24,11 @@ struct SchemaValidator {
             faults.append("\(path): \(value.text)")
         }
         if let pattern = schema["pattern"]?.string, let text = value.string {
-            if pattern != "^[A-Za-z0-9_-]*$" {
-                faults.append("\(path): pattern \(pattern) is not known here")
+            if let regex = try? Regex(pattern) {
+                if text.wholeMatch(of: regex) == nil { faults.append("\(path): \(text) is not \(pattern)") }
+            } else {
+                faults.append("\(path): pattern \(pattern) is not valid")
             }
-            let isBase64URL = text.utf8.allSatisfy { byte in
-                let scalar = Unicode.Scalar(byte)
-                return scalar == "-" || scalar == "_" || ("0"..."9").contains(scalar)
-                    || ("A"..."Z").contains(scalar) || ("a"..."z").contains(scalar)
-            }
-            if !isBase64URL { faults.append("\(path): no base64url") }
         }
         if let object = value.object {
             let properties = schema["properties"]?.object

@@ -72,6 +72,21 @@ function credentialRow(credential) {
   used.append(" · added ", when(credential.createdAt));
   name(part("rename"), credential.label);
   name(part("remove"), credential.label);
+  name(part("restore"), credential.label);
+  part("restore").hidden = credential.suspension !== "cloned_counter";
+  onPress(part("restore"), async () => {
+    const isSure = await confirm({
+      title: `Restore ${credential.label}?`,
+      text: "Only if you have it yourself and gave nobody a copy. It will sign you in again.",
+      yes: "Restore",
+    });
+    if (!isSure) return;
+    const restored = await withStepUp(() => call("POST", `/v1/credentials/${credential.id}/restore`));
+    if (!restored) return;
+    passkeys.signalAccepted(await loadCredentials());
+    page.tell(`${credential.label} was restored.`);
+    find("credentials-title").focus();
+  });
   onPress(part("rename"), async () => {
     const isSaved = await rename({
       title: `Rename ${credential.label}`,

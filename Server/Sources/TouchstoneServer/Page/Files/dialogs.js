@@ -123,12 +123,16 @@ async function stepUp() {
   const dialog = find("step-up");
   const error = find("step-up-error");
   const input = find("step-up-password");
-  const byPasskey = me.credentials > 0 && passkeys.canUsePasskeys;
+  // What is as strong as the sign-in of this session.
+  const byPasskey = me.stepUp.includes("passkey") && passkeys.canUsePasskeys;
+  const byPassword = me.stepUp.includes("password");
   find("step-up-passkey").hidden = !byPasskey;
-  find("step-up-password-part").hidden = !me.hasPassword;
+  find("step-up-password-part").hidden = !byPassword;
   find("step-up-or").hidden = !byPasskey;
   find("step-up-username").value = me.username;
-  error.textContent = "";
+  error.textContent = byPasskey || byPassword
+    ? ""
+    : "Nothing here is as strong as what you signed in with. Sign out, and sign in again.";
   input.value = "";
   const attempt = (occasion, body) => async () => {
     error.textContent = "";

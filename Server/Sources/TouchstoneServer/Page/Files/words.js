@@ -91,7 +91,7 @@ export function authentication({ acr, amr, bound }) {
 }
 
 const suspensions = {
-  cloned_counter: "Suspended: it seems that somebody has a copy of it. Remove it, and add a new one.",
+  cloned_counter: "Suspended: it seems that somebody has a copy of it. Remove it and add a new one, or restore it if you are sure.",
   superseded: "Suspended: the same device has a newer key. You can remove this one.",
 };
 

@@ -1,22 +1,20 @@
-import AccountStore
-import Foundation
-import PostgreSQLStore
-import Synchronization
+package import Foundation
+internal import Synchronization
 
 /// A PostgreSQL server for the tests, on a socket in a temporary directory; it ends with the test process at the latest.
 ///
 /// PostgreSQL refuses to run as root; under root it runs as `postgres`, the account that its package creates.
-final class PostgreSQLCluster: Sendable {
-    struct Failure: Error, CustomStringConvertible { let description: String }
+package final class PostgreSQLCluster: Sendable {
+    package struct Failure: Error, CustomStringConvertible { package let description: String }
 
     /// Shared by all tests that do not break it.
-    static let shared = Task { try PostgreSQLCluster() }
+    package static let shared = Task { try PostgreSQLCluster() }
 
-    let directory: URL
+    package let directory: URL
     private let settings: [String]
     private let running = Mutex<(Process, Pipe)?>(nil)
 
-    init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
+    package init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
         // `Scripts/run-tests` deletes the directory; the name is short because a socket's path is limited.
         directory = FileManager.default.temporaryDirectory
             .appending(path: "ts-pg-\(UUID().uuidString.prefix(8))")
@@ -35,7 +33,7 @@ final class PostgreSQLCluster: Sendable {
     }
 
     /// Starts the server, which must not be running.
-    func startAgain() throws {
+    package func startAgain() throws {
         let server =
             Self.unprivileged + [
                 "\(try Self.programs())/postgres", "-D", "\(directory.path)/data", "-k", directory.path,
@@ -58,13 +56,18 @@ final class PostgreSQLCluster: Sendable {
     }
 
     /// Sends the server a signal, and waits until it and its child processes have exited.
-    func endServer(_ signal: CInt) throws {
+    package func endServer(_ signal: CInt) throws {
         let processes = try allProcesses()
         kill(processes[0], signal)
         for process in processes { while !Self.isOver(process) { poll(nil, 0, 10) } }
         stopShell()
         // SIGKILL leaves it behind.
         try? FileManager.default.removeItem(at: directory.appending(path: "data/postmaster.pid"))
+    }
+
+    /// Stops the server in order, as `pg_ctl stop` does.
+    package func stopServer() throws {
+        try endServer(SIGINT)
     }
 
     deinit { stop() }
@@ -98,7 +101,7 @@ final class PostgreSQLCluster: Sendable {
     }
 
     /// The server's process ID, from `postmaster.pid`.
-    func serverProcess() throws -> pid_t {
+    package func serverProcess() throws -> pid_t {
         let text = try String(contentsOf: directory.appending(path: "data/postmaster.pid"), encoding: .utf8)
         guard let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }) else {
             throw Failure(description: "no process in postmaster.pid")
@@ -107,7 +110,7 @@ final class PostgreSQLCluster: Sendable {
     }
 
     /// The server's process and its children.
-    func allProcesses() throws -> [pid_t] {
+    package func allProcesses() throws -> [pid_t] {
         let server = try serverProcess()
         let children = try? String(
             contentsOfFile: "/proc/\(server)/task/\(server)/children",
@@ -136,7 +139,7 @@ final class PostgreSQLCluster: Sendable {
     }
 
     @discardableResult
-    func psql(_ command: String, in database: String) throws -> String {
+    package func psql(_ command: String, in database: String) throws -> String {
         try Self.run([
             "\(try Self.programs())/psql", "-h", directory.path, "-U", "touchstone", "-d", database, "-At",
             "-q",
@@ -144,12 +147,26 @@ final class PostgreSQLCluster: Sendable {
         ]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    func makeDatabase(migrated: Bool = true) async throws -> PostgreSQLDatabase {
+    /// Makes an empty database with a new name.
+    package func makeName() throws -> String {
         let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "").prefix(12)
         try psql("CREATE DATABASE \(name)", in: "postgres")
-        let database = PostgreSQLDatabase(cluster: self, name: name)
-        if migrated { try PostgreSQLStore.migrate(.init(conninfo: database.conninfo)) }
-        return database
+        return String(name)
+    }
+
+    /// Sets the number of the next transaction, in units of 2^32; the server must not be running.
+    package func setEpoch(_ epoch: Int) throws {
+        try Self.run(
+            Self.unprivileged + [
+                "\(try Self.programs())/pg_resetwal", "--epoch=\(epoch)", "\(directory.path)/data",
+            ]
+        )
+    }
+
+    /// The address of a database for the server's setting.
+    package func address(of name: String) -> String {
+        let host = directory.path.replacing("/", with: "%2F")
+        return "postgresql://touchstone@/\(name)?host=\(host)"
     }
 
     /// Whether a process has exited or is a zombie.
@@ -167,23 +184,8 @@ final class PostgreSQLCluster: Sendable {
         running.withLock { $0 = nil }
     }
 
-    func stop() {
+    package func stop() {
         stopShell()
         try? FileManager.default.removeItem(at: directory)
     }
-}
-
-struct PostgreSQLDatabase: TestDatabase {
-    let cluster: PostgreSQLCluster
-    let name: String
-
-    var conninfo: String { "host=\(cluster.directory.path) user=touchstone dbname=\(name)" }
-
-    func open(timeout: Duration) async throws(StoreError) -> any AccountStore {
-        try PostgreSQLStore.open(.init(conninfo: conninfo, timeout: timeout))
-    }
-
-    var writerArguments: [String] { ["postgresql", conninfo] }
-
-    func remove() async { _ = try? cluster.psql("DROP DATABASE \(name) WITH (FORCE)", in: "postgres") }
 }
