@@ -81,7 +81,7 @@ struct ResidueTests {
         let log = keychain.home.appending("writes")
         let calls = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg"
         let options = ["-y", "-s", "65535", "-e", calls, "-o", log]
-        let strace = try await Strace.attach(to: keychain.processID, options)
+        let strace = try await Strace.attach(to: keychain.processID, options, followsPrograms: true)
         try keychain.unlock()
         try keychain.add(Self.name, Self.secret)
         #expect(try keychain.value(Self.name) == Self.secret)

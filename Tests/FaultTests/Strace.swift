@@ -43,9 +43,15 @@ final class Strace: Sendable {
         return ["-y", "-xx", "-s", "1000000", "-e", "trace=\(calls)", "-o", log]
     }
 
-    /// Attaches to all threads of a running daemon, not to the programs that it starts.
-    static func attach(to daemon: Int32, _ options: [String]) async throws -> Strace {
-        let arguments = ["-f", "-b", "execve", "-qq", "-e", "signal=none"] + options + ["-p", "\(daemon)"]
+    /// Attaches to all threads of a running daemon; with `followsPrograms` also to the programs that it starts, whose calls
+    /// then fail as well.
+    static func attach(
+        to daemon: Int32,
+        _ options: [String],
+        followsPrograms: Bool = false
+    ) async throws -> Strace {
+        let programs = followsPrograms ? [] : ["-b", "execve"]
+        let arguments = ["-f", "-qq", "-e", "signal=none"] + programs + options + ["-p", "\(daemon)"]
         let process = try await ChildProcess.start(path, arguments)
         try await Deadline.wait(for: "strace to hold on to the daemon") {
             guard process.isRunning else { throw TestKitError.unexpected("strace ended") }
