@@ -89,7 +89,7 @@ extension SealedItems {
         guard let counters, let name = keys.current.counter else { return true }
         switch withState({ $0.takeTurn() }) {
         case .none:
-            if withState({ $0.isGenerationInStep }) { noteCounting(nil) }
+            noteInStep()
             return true
         case .others: return await settledByOthers()
         case .mine: break
@@ -132,6 +132,16 @@ extension SealedItems {
             }
             if let isCounted { continuation.resume(returning: isCounted) }
         }
+    }
+
+    /// Ends the report of an uncounted change that was counted after all: only the answer had been lost.
+    private func noteInStep() {
+        let wasUncounted = withState { state in
+            guard state.isUncounted, !state.isSettlingGeneration, state.isGenerationInStep else { return false }
+            state.isUncounted = false
+            return true
+        }
+        if wasUncounted { report(.generationCounted) }
     }
 
     /// Tells who waits for the hardware's count, and tries again later if it failed.
