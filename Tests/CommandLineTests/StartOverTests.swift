@@ -53,22 +53,51 @@ struct StartOverTests {
         #expect(try await keychain.run("get", "mail").text == "kept")
     }
 
-    @Test("a secret is not stored in files that were replaced, and status says so")
-    func replaced() async throws {
+    @Test("files that were replaced by the same are used at once, and nothing is lost")
+    func same() async throws {
         let keychain = try await RealKeychain.ready()
         #expect(try await keychain.run("set", "mail", "--require", "none", input: "kept").status == 0)
         let items = keychain.home.layout.dataDirectory + "/items.sqlite"
         try FileManager.default.copyItem(atPath: items, toPath: items + "-copy")
         rename(items + "-copy", items)
+        #expect(try await keychain.run("set", "web", "--require", "none", input: "new").status == 0)
+        #expect(try await keychain.run("status").status == 0)
+        try keychain.stop(with: SIGTERM)
+        #expect(try await keychain.run("unlock").status == 0)
+        #expect(try await keychain.run("get", "mail").text == "kept")
+        #expect(try await keychain.run("get", "web").text == "new")
+    }
+
+    @Test("a secret is not stored in files that others took the place of, until the hint is followed")
+    func others() async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "mail", "--require", "none", input: "kept").status == 0)
+        let items = keychain.home.layout.dataDirectory + "/items.sqlite"
+        let files = ["", "-wal", "-mark"].map { items + $0 }
+        for file in files { try FileManager.default.copyItem(atPath: file, toPath: file + "-copy") }
+        #expect(try await keychain.run("set", "later", "--require", "none", input: "aside").status == 0)
+        for file in files { rename(file + "-copy", file) }
+
         let refused = try await keychain.run("set", "web", "--require", "none", input: "lost")
         #expect(refused.status == 7)
         #expect(
             refused.errors.contains("were replaced or moved while the daemon uses them; nothing was stored")
         )
+        #expect(refused.errors.contains("touchstone lock, then touchstone unlock"))
         let status = try await keychain.run("status")
         #expect(status.status == 7)
         #expect(status.text.contains("cannot be used: the keychain's files were replaced"))
         #expect(!status.text.contains("damaged"))
         #expect(try await keychain.run("get", "mail").text == "kept")
+
+        #expect(try await keychain.run("lock").status == 0)
+        #expect(try await keychain.run("unlock").status == 0)
+        #expect(try await keychain.run("set", "web", "--require", "none", input: "new").status == 0)
+        #expect(try await keychain.run("status").status == 0)
+        #expect(try await keychain.run("get", "web").text == "new")
+        #expect(try await keychain.run("get", "mail").text == "kept")
+        #expect(try await keychain.run("get", "later").status == 3)
+        // What was open is kept.
+        #expect(FileManager.default.fileExists(atPath: items + ".damaged-1"))
     }
 }
