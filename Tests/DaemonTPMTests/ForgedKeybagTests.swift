@@ -359,6 +359,7 @@ extension KeychainEngine {
 
 @Suite(
     "A keybag's record that was changed by whoever can write all files is never believed",
+    .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(CaseSize.of(20, full: 90)))
 )

@@ -8,6 +8,7 @@ import TouchstoneTesting
 /// After a new passcode the former one opens nothing, not even former files, whatever interrupted the change.
 @Suite(
     "A former passcode",
+    .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(40))
 )

@@ -9,6 +9,7 @@ import TouchstoneTesting
 /// The TPM does not answer while the keychain needs it for more than a guess.
 @Suite(
     "A TPM that does not answer",
+    .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))
 )

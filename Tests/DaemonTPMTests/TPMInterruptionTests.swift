@@ -8,6 +8,7 @@ import TouchstoneTesting
 /// The TPM loses power, or the daemon is killed, at each command of an operation in turn.
 @Suite(
     "The TPM or the daemon stopped at any command",
+    .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))
 )
