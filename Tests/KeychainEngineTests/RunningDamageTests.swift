@@ -61,7 +61,7 @@ struct RunningDamageTests {
 
     @Test(
         "whatever is hit, reads, changes, an orderly end and a kill give the right values, or tell",
-        .timeLimit(.minutes(CaseSize.of(5, full: 90))),
+        .timeLimit(.minutes(CaseSize.of(20, full: 90))),
         arguments: State.allCases,
         Damage.allCases
     )

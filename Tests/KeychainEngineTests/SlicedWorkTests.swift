@@ -255,7 +255,7 @@ struct SlicedWorkTests {
 
     @Test(
         "check, export, an erasure and a deletion of all items, among reads",
-        .timeLimit(.minutes(CaseSize.of(5, full: 30)))
+        .timeLimit(.minutes(CaseSize.of(20, full: 30)))
     )
     func turns() async throws {
         let old = try await filled()
@@ -312,6 +312,8 @@ struct SlicedWorkTests {
                     changes.withLock { $0 += 1 }
                 }
             }
+            // Others may have the processors first.
+            try await Deadline.wait(for: "a change") { changes.withLock { $0 > 0 } ? true : nil }
             let export = try await old.export()
             isDone.withLock { $0 = true }
             try await group.waitForAll()

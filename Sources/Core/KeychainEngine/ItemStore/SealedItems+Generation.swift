@@ -137,9 +137,9 @@ extension SealedItems {
     /// Ends the report of an uncounted change that was counted after all: only the answer had been lost.
     private func noteInStep() {
         let wasUncounted = withState { state in
-            guard state.isUncounted, !state.isSettlingGeneration, state.isGenerationInStep else { return false }
-            state.isUncounted = false
-            return true
+            let isOver = state.isUncounted && !state.isSettlingGeneration && state.isGenerationInStep
+            if isOver { state.isUncounted = false }
+            return isOver
         }
         if wasUncounted { report(.generationCounted) }
     }
