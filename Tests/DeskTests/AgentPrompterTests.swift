@@ -404,6 +404,7 @@ extension AgentPrompter.Patience {
     fileprivate static let ofTests = Self(
         shown: .seconds(90),
         overtime: .seconds(90),
-        takenAway: .seconds(90)
+        takenAway: .seconds(90),
+        confirmed: .seconds(90)
     )
 }
