@@ -26,20 +26,15 @@ struct Serve: AsyncParsableCommand {
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
         do {
             let program = try await ServerProgram.start(configuration, isAlone: true, logger: logger)
-            logger.info(
-                "serving",
-                metadata: [
-                    "public-url": "\(configuration.publicURL)", "rp-id": "\(configuration.relyingPartyID)",
-                    "origins": "\(configuration.acceptedOrigins.joined(separator: " "))",
-                    "version": "\(ServerVersion.text)",
-                ]
-            )
-            if let token = try await program.offerFirstAdministrator() {
-                Self.printOffer(token, configuration)
-            }
             let group = ServiceGroup(
                 configuration: .init(
-                    services: [.init(service: program)],
+                    services: [
+                        .init(service: program),
+                        .init(
+                            service: Announcement(program, configuration, logger),
+                            successTerminationBehavior: .ignore
+                        ),
+                    ],
                     gracefulShutdownSignals: [.sigterm, .sigint],
                     logger: logger
                 )
@@ -48,21 +43,5 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw Failure.report(error)
         }
-    }
-
-    /// Printed on standard output, not in the log: it gives administrator access to its first reader.
-    private static func printOffer(_ token: String, _ configuration: ServerConfiguration) {
-        let address = "http://\(configuration.adminListen.host):\(configuration.adminListen.port)"
-        let text = """
-            There is no administrator yet. This token makes one, once, within a day:
-
-              \(token)
-
-              curl -X POST \(address)/admin/v1/bootstrap -H 'Content-Type: application/json' \\
-                -d '{"token": "\(token)", "name": "me"}'
-
-
-            """
-        FileHandle.standardOutput.write(Data(text.utf8))
     }
 }

@@ -94,7 +94,7 @@ extension ServerTests {
                 let settings = configuration
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     tasks.addTask { try await group.run() }
-                    let ports = await program.ports.both()
+                    let ports = try #require(await program.ports.both())
                     let server = TestServer(
                         api: "http://127.0.0.1:\(ports.api)",
                         admin: "http://127.0.0.1:\(ports.admin)",

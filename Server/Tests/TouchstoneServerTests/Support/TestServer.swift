@@ -97,7 +97,7 @@ struct TestServer: Sendable {
         let token = try await program.offerFirstAdministrator()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await program.run() }
-            let ports = await program.ports.both()
+            let ports = try #require(await program.ports.both())
             var server = TestServer(
                 api: "http://127.0.0.1:\(ports.api)",
                 admin: "http://127.0.0.1:\(ports.admin)",
