@@ -49,7 +49,7 @@ enum StoreRows {
                 ours: Figure(ours),
                 "SecItem",
                 Figure(raw),
-                .atMost(1.2)
+                .atMost(3)
             )
         )
         let warm = try capability(of: stage, client)

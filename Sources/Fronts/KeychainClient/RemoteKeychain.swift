@@ -170,22 +170,6 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
-    /// Sends a request from a thread that must not block, and polls for its replies until `deadline`.
-    ///
-    /// - Returns: nil if nothing was sent, because that would block.
-    func begin<Body: WireBody & ~Copyable>(
-        _ method: Method,
-        _ body: borrowing Body,
-        replies sink: any ReplySink,
-        until deadline: ContinuousClock.Instant
-    ) throws(KeychainError) -> BegunCall? {
-        let connection = connection.withLockIfFree { slot in
-            slot.flatMap { $0.isUsable ? $0 : nil }
-        }
-        guard let connection, let connection, !isClosedToTests.load(ordering: .acquiring) else { return nil }
-        return try connection.begin(method, body, replies: sink, until: deadline)
-    }
-
     /// The same keychain with a connection of its own, which starts no daemon.
     package func separate() -> RemoteKeychain {
         let other = RemoteKeychain(layout: layout, daemon: .none, system: system, room: room)

@@ -11,9 +11,6 @@ import SecretMemory
 final class Connection: Sendable {
     /// The maximum number of requests in flight; the daemon allows 32, and cancelling needs places too.
     static let mostInFlight = 24
-    /// The limit of requests in flight for a thread that does not wait for its place: the rest is reserved for threads that
-    /// wait.
-    static let mostBegun = mostInFlight / 2
     private static let helloID: UInt64 = 1
 
     struct State: ~Copyable {
@@ -142,15 +139,10 @@ final class Connection: Sendable {
         }
         defer { monitor.change { $0.inFlight -= 1 } }
         guard let call = try post(method, body, to: sink) else { return false }
-        try finish(call, cancellation)
-        return true
-    }
-
-    /// Waits for the last reply to a sent request.
-    func finish(_ call: Call, _ cancellation: Cancellation?) throws(KeychainError) {
         cancellation?.attach(self, id: call.id)
         defer { cancellation?.detach(self, id: call.id) }
         try wait(for: call).get()
+        return true
     }
 
     /// Asks the daemon to cancel a request; the request's own thread gets the reply.
@@ -167,30 +159,15 @@ final class Connection: Sendable {
         to sink: (any ReplySink)?
     ) throws(KeychainError) -> Call? {
         try lastID.withLock { lastID throws(KeychainError) in
-            try post(method, body, to: sink, after: &lastID, waits: true)
+            try post(method, body, to: sink, after: &lastID)
         }
-    }
-
-    /// ``post(_:_:to:)`` for a thread that must not block.
-    ///
-    /// - Returns: nil also if it would block; nothing was sent.
-    func postAtOnce<Body: WireBody & ~Copyable>(
-        _ method: Method,
-        _ body: borrowing Body,
-        to sink: any ReplySink
-    ) throws(KeychainError) -> Call? {
-        let posted = try lastID.withLockIfFree { lastID throws(KeychainError) in
-            try post(method, body, to: sink, after: &lastID, waits: false)
-        }
-        return posted ?? nil
     }
 
     private func post<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         to sink: (any ReplySink)?,
-        after lastID: inout UInt64,
-        waits: Bool
+        after lastID: inout UInt64
     ) throws(KeychainError) -> Call? {
         let id = lastID + 1
         let message: SecretBuffer
@@ -208,10 +185,7 @@ final class Connection: Sendable {
             state.calls[id] = call
         }
         do throws(WireError) {
-            guard try socket.send(message, waits: waits) else {
-                monitor.change { $0.calls[id] = nil }
-                return nil
-            }
+            try socket.send(message)
             lastID = id
         } catch {
             let failure = KeychainError.connectionLost("\(error)")
@@ -249,8 +223,6 @@ final class Connection: Sendable {
     private func read(_ lent: consuming FrameReceiver, until call: Call) {
         var receiver = lent
         do {
-            // A polling thread, which must not wait for locked memory, may have left complete frames.
-            while let message = try socket.next(&receiver) { try handOut(message) }
             while !isOver(call) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
                 while let message = try socket.next(&receiver) { try handOut(message) }
@@ -262,23 +234,23 @@ final class Connection: Sendable {
     }
 
     /// Whether a request has its outcome or can no longer get one.
-    func isOver(_ call: Call) -> Bool { monitor.inspect { $0.hasFailed || call.outcome != nil } }
+    private func isOver(_ call: Call) -> Bool { monitor.inspect { $0.hasFailed || call.outcome != nil } }
 
     /// Ends the connection after an error.
-    func fail(_ error: any Error) {
+    private func fail(_ error: any Error) {
         let failure = KeychainError.broken(by: error)
         monitor.change { $0.fail(failure) }
         socket.shutDown()
     }
 
     /// Returns the receiver for the next thread that reads.
-    func giveBack(_ lent: consuming FrameReceiver) {
+    private func giveBack(_ lent: consuming FrameReceiver) {
         var receiver: FrameReceiver? = lent
         monitor.change { $0.receiver = receiver.take() }
     }
 
     /// Delivers a reply to its request.
-    func handOut(_ message: consuming ReceivedMessage) throws {
+    private func handOut(_ message: consuming ReceivedMessage) throws {
         // The body of a successful reply is decoded once, by its sink.
         let (head, bodyStart) = try message.readBeginning { (try ReplyHead(from: &$0), $0.offset) }
         let failure = head.status == .success ? nil : try message.failure()

@@ -92,12 +92,10 @@ struct DaemonSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends a complete message; returns false if the send buffer is full and `waits` is false: nothing was sent then.
-    borrowing func send(_ message: borrowing SecretBuffer, waits: Bool) throws(WireError) -> Bool {
-        guard waits else { return try Frame.sendAtOnce(message, to: descriptor) }
+    /// Sends a complete message.
+    borrowing func send(_ message: borrowing SecretBuffer) throws(WireError) {
         // The send buffer was full for `SO_SNDTIMEO`: the daemon does not read any more.
         try Frame.send(message, to: descriptor) { () throws(WireError) in throw .system(errno: ETIMEDOUT) }
-        return true
     }
 
     /// Reads once and blocks until there is data; returns false if the daemon closed the connection.
@@ -106,13 +104,6 @@ struct DaemonSocket: ~Copyable, Sendable {
             try receiver.receive(from: descriptor)
         }
             != .closed
-    }
-
-    /// Reads available data once, without blocking.
-    borrowing func receiveAtOnce(into receiver: inout FrameReceiver) throws(WireError)
-        -> FrameReceiver.Progress
-    {
-        try receiver.receive(from: descriptor, waits: false)
     }
 
     /// The next complete frame, if it has arrived.

@@ -52,9 +52,6 @@ struct KeychainLink: Sendable {
         }
     }
 
-    /// Always nil: every call of the keychain may block here.
-    func begin(_ key: String, _ access: StoreAccess, _ session: PromptSession?) -> BegunLookup? { nil }
-
     /// Sends an event of this process to the listeners.
     func tell(_ event: @autoclosure () -> SecurityEvent) { process.tell(event()) }
 
@@ -64,12 +61,6 @@ struct KeychainLink: Sendable {
     func listen(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
         process.add(listener)
     }
-}
-
-/// Has no values: no call of the keychain can be started without waiting for its end.
-enum BegunLookup: Sendable {
-    func arrived() -> FoundSecret? { switch self {} }
-    func secret(_ calls: KeychainCalls) throws(TouchstoneError) -> FoundSecret { switch self {} }
 }
 
 /// The listeners for what this process does with its keychain.

@@ -29,13 +29,6 @@ extension KeychainCalls {
     }
 }
 
-extension RemoteKeychain {
-    /// Whether ``KeychainCalls/checkSensor(_:shown:)`` is known to succeed, without a request to the daemon.
-    func isKnownToMeet(_ rule: AccessRule) -> Bool {
-        !rule.wantsStrongSensor || LastGrades.shared.lastIsWeak(self) == false
-    }
-}
-
 /// Caches the grade of each keychain's sensor for a short time, so that several reads with one proof do not
 /// request it again.
 private final class LastGrades: Sendable {
@@ -51,8 +44,12 @@ private final class LastGrades: Sendable {
     private let entries = Guarded<[ObjectIdentifier: Entry]>([:])
 
     func isWeak(_ client: RemoteKeychain) throws(TouchstoneError) -> Bool {
-        if let last = lastIsWeak(client) { return last }
         let now = ContinuousClock.now
+        let last = entries.withLock { entries in
+            entries = entries.filter { now - $0.value.time < ChangeWatch.longestAge }
+            return entries[ObjectIdentifier(client)]?.isWeak
+        }
+        if let last { return last }
         let grade = try below { () throws(KeychainError) in
             try client.status().authentication.sensorFacts.grade
         }
@@ -60,15 +57,6 @@ private final class LastGrades: Sendable {
             $0[ObjectIdentifier(client)] = Entry(client: client, isWeak: grade == .weak, time: now)
         }
         return grade == .weak
-    }
-
-    /// The cached grade; nil if there is none or it is too old.
-    func lastIsWeak(_ client: RemoteKeychain) -> Bool? {
-        let now = ContinuousClock.now
-        return entries.withLock { entries in
-            entries = entries.filter { now - $0.value.time < ChangeWatch.longestAge }
-            return entries[ObjectIdentifier(client)]?.isWeak
-        }
     }
 }
 

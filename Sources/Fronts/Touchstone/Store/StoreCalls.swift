@@ -94,20 +94,16 @@ struct StoreCalls {
         }
     }
 
-    /// Reads a secret, after the authentication that its rule requires; `begun` is a look-up started before,
-    /// if any.
+    /// Reads a secret, after the authentication that its rule requires.
     ///
     /// Takes one request if the secret exists: the store's marker is read only for a secret that is not
     /// found.
-    func read(_ key: String, _ begun: BegunLookup? = nil) throws(TouchstoneError) -> FoundSecret {
-        if begun == nil {
-            try checkLevel()
-            try checkSensor()
-        }
+    func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
+        try checkLevel()
+        try checkSensor()
         do throws(TouchstoneError) {
             return try request { () throws(TouchstoneError) in
-                if let begun { return try begun.secret(calls) }
-                return try calls.copy(place.query(key, rule: rule), under: rule)
+                try calls.copy(place.query(key, rule: rule), under: rule)
             }
         } catch {
             if error.code == .notFound, let made = try markedRule() { try compare(made) }

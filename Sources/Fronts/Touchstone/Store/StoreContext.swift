@@ -24,9 +24,6 @@ struct StoreContext: Sendable {
         }
     }
 
-    /// Whether the call is expected to show a prompt: its own context is still empty.
-    var asks: Bool { start != nil }
-
     /// Ends the context with its call.
     ///
     /// - Parameter hasShown: whether the call succeeded with an authentication in the context.

@@ -107,21 +107,14 @@ extension KeychainLink {
         }
     }
 
-    /// Looks up a secret; a reply that arrives at once needs no other thread.
+    /// Looks up a secret.
     private func look(
         _ key: String,
         _ access: StoreAccess,
         _ context: StoreContext
     ) async throws(TouchstoneError) -> FoundSecret {
         try checkIsOwn(access)
-        var begun: BegunLookup?
-        if !Task.isCancelled, !context.asks {
-            begun = begin(key, access, context.session)
-            if let secret = begun?.arrived() { return secret }
-        }
-        return try await onStore(access, context) { [begun] calls throws(TouchstoneError) in
-            try calls.read(key, begun)
-        }
+        return try await onStore(access, context) { calls throws(TouchstoneError) in try calls.read(key) }
     }
 
     /// Replaces, adds or deletes a secret, if its version is still the one that was read.

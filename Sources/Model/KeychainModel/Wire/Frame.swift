@@ -39,25 +39,6 @@ public enum Frame {
         }
     }
 
-    /// Sends a message if the socket has room for it now.
-    ///
-    /// A socket accepts a short message as a whole or not at all; if it accepts part of one, this waits for the rest.
-    /// - Returns: false, with nothing sent, if there is no room.
-    /// - Throws: as ``send(_:to:waits:waitForRoom:)``, with `EAGAIN` if there was no room for the rest for long.
-    public static func sendAtOnce(
-        _ message: borrowing SecretBuffer,
-        to socket: CInt
-    ) throws(WireError) -> Bool {
-        guard var sent = try sendPart(of: message, from: 0, to: socket, false) else { return false }
-        while sent < headerOctetCount + message.count {
-            guard let step = try sendPart(of: message, from: sent, to: socket, true) else {
-                throw .system(errno: EAGAIN)
-            }
-            sent += step
-        }
-        return true
-    }
-
     /// - Returns: the number of bytes sent; nil if there is no room.
     private static func sendPart(
         of message: borrowing SecretBuffer,
