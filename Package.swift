@@ -100,8 +100,6 @@ let package = Package(
     targets: [
         // C only.
         .target(name: "CLinux"),
-        // For the released command, which then links without Foundation.
-        .target(name: "CWithoutFoundation"),
         .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "CFrequentWords",
@@ -327,7 +325,7 @@ let package = Package(
                 "BrokerDriver", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
                 "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ] + (archives == nil ? [] : ["CWithoutFoundation"]),
+            ],
             swiftSettings: nearC,
             linkerSettings: commandLinkage
         ),
@@ -694,8 +692,7 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
     "C": [
-        "CFrequentWords", "CLinux", "CWithoutFoundation", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd",
-        "CTSS2",
+        "CFrequentWords", "CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2",
     ],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Primitives", "Threads"],
     "Model": ["BrokerProtocol", "KeychainModel", "SystemFacts", "WebAuthnModel"],

@@ -77,7 +77,7 @@ struct MigrateCommand: ParsableCommand {
             )
         case .softwareUser, .softwareSystem:
             // The daemon suggests it if there is a TPM that the keychain could move to.
-            guard !status.assuranceReasons.contains(where: { $0.includes("touchstone migrate") }) else {
+            guard !status.assuranceReasons.contains(where: { $0.contains("touchstone migrate") }) else {
                 return
             }
             let reasons = status.assuranceReasons.joined(separator: "; ")

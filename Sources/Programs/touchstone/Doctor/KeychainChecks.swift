@@ -77,7 +77,7 @@ enum KeychainChecks {
         let reasons =
             status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: " ")
         let text = status.assurance.name + reasons
-        if text.includes("this is tried again") {
+        if text.contains("this is tried again") {
             let remedy =
                 "leave the daemon running until the TPM answers; touchstone status tells when it is done"
             return .warn("device key", text, remedy)
@@ -86,7 +86,7 @@ enum KeychainChecks {
         case .tpm: return .ok("device key", text)
         case .tpmWeak: return .warn("device key", text, "touchstone setup --set-lockout-auth")
         case .softwareUser, .softwareSystem:
-            guard text.includes("touchstone migrate") else { return .ok("device key", text) }
+            guard text.contains("touchstone migrate") else { return .ok("device key", text) }
             return .warn("device key", text, "touchstone migrate")
         case .test: return .warn("device key", text, "a test part is configured: keep no real secrets here")
         }
@@ -102,7 +102,7 @@ enum KeychainChecks {
             )
         }
         if fault.hasPrefix("notInteractive") || fault.hasPrefix("inBackground") {
-            let isBus = fault.includes("DBUS_SESSION_BUS_ADDRESS")
+            let isBus = fault.contains("DBUS_SESSION_BUS_ADDRESS")
             return .warn(
                 "prompt program",
                 "no prompt can be shown here: \(fault)",

@@ -13,11 +13,11 @@ enum Hint {
     /// The same command with an option counts as another one: `touchstone migrate --export`.
     static func elsewhere(_ hint: String?, from command: String? = runningCommand) -> String? {
         guard let hint, let command else { return hint }
-        let clauses = hint.parts(separatedBy: "; ").filter { !leads($0, to: command) }
+        let clauses = hint.split(separator: "; ").filter { !leads($0, to: command) }
         return clauses.isEmpty ? nil : clauses.joined(separator: "; ")
     }
 
-    private static func leads(_ clause: String, to command: String) -> Bool {
+    private static func leads(_ clause: Substring, to command: String) -> Bool {
         let words = clause.split(separator: " ").map { $0.trimmed(of: ",.?:") }
         for (index, word) in words.enumerated() where word == "touchstone" {
             guard index + 1 < words.count, words[index + 1] == command else { continue }
