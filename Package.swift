@@ -55,11 +55,506 @@ let daemonLinkage: [LinkerSetting] = {
     return [.unsafeFlags(driver + linker.flatMap { ["-Xlinker", $0] })]
 }()
 
+/// The default of apps from Xcode 26 on: an async function runs on its caller's actor.
+let modern = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let examples = [
     "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
 ]
 /// The examples of the module `Touchstone`.
 let asyncExamples = ["CapabilityWatch", "Notes", "PaymentSigner", "SealedFile", "SessionTokens"]
+
+// Products of other packages.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let serviceLifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle"
+)
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+func module(
+    _ name: String,
+    _ uses: [Target.Dependency] = [],
+    exclude: [String] = [],
+    settings: [SwiftSetting] = nearC
+) -> Target {
+    .target(name: name, dependencies: uses, exclude: exclude, swiftSettings: settings)
+}
+
+func program(
+    _ name: String,
+    _ uses: [Target.Dependency],
+    settings: [SwiftSetting] = nearC,
+    linker: [LinkerSetting]? = nil
+) -> Target {
+    .executableTarget(name: name, dependencies: uses, swiftSettings: settings, linkerSettings: linker)
+}
+
+func tests(
+    _ name: String,
+    _ uses: [Target.Dependency],
+    exclude: [String] = [],
+    settings: [SwiftSetting] = settings
+) -> Target {
+    .testTarget(name: name, dependencies: uses, exclude: exclude, swiftSettings: settings)
+}
+
+/// The layers, as folders under `Sources`: a target imports targets of its own folder or of one listed before it
+/// (docs/ARCHITECTURE.md, section "Layers").
+let layers: KeyValuePairs<String, [Target]> = [
+    "C": [
+        .target(name: "CLinux"),
+        .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(
+            name: "CFrequentWords",
+            exclude: ["words.txt", "phrases.txt"],
+            cSettings: [.headerSearchPath(".")]
+        ),
+        .target(
+            name: "COpenSSL",
+            // The linker exports only the symbols that it sees a library use.
+            linkerSettings: [
+                .unsafeFlags([
+                    "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_new",
+                    "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_free",
+                ])
+            ]
+        ),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
+    ],
+    "Ground": [
+        module("SecretMemory", ["CLinux"]),
+        module("CBOR"),
+        module("Threads"),
+        module("FrequentWords", ["CFrequentWords"]),
+        module("ModularArithmetic", settings: settings),
+        // The only target that calls cryptography in C.
+        module("Primitives", ["CLinux", "SecretMemory", crypto]),
+    ],
+    "Model": [
+        module("WebAuthnModel", ["CBOR"], settings: settings),
+        module("KeychainModel", ["SecretMemory", "CBOR", "WebAuthnModel"]),
+        // System facts about processes and enrolled fingers: a per-user daemon reads them itself, other daemons ask the broker.
+        module("SystemFacts", ["CLinux", "KeychainModel"]),
+        // The protocol between the daemon and the broker.
+        module("BrokerProtocol", ["CBOR"]),
+    ],
+    "Core": [
+        module(
+            "AuthenticationEngine",
+            ["FrequentWords", "KeychainModel", "SecretMemory"],
+            settings: settings
+        ),
+        module(
+            "KeychainEngine",
+            [
+                "CItemFiles", "CLinux", "CSQLite", "KeychainModel", "Primitives", "SecretMemory", "CBOR",
+                crypto,
+            ]
+        ),
+        // The use cases, written against the ports only; targets that speak a protocol with callers are its doors.
+        module("Desk", ["KeychainModel", "Primitives", "SecretMemory"], settings: requestPath),
+        // Moving a keychain to system mode and back, and the components of system mode; for the command line only.
+        module("SystemMigration", ["CLinux", "KeychainModel"]),
+    ],
+    "Drivers": [
+        module("FingerprintDriver", ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"]),
+        // Queries the broker, for a daemon under a dedicated account.
+        module(
+            "BrokerDriver",
+            ["BrokerProtocol", "CLinux", "KeychainModel", "SecretMemory", "SystemFacts", "Threads"]
+        ),
+        module(
+            "TPMDriver",
+            [
+                "CLinux", "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "Primitives", "SecretMemory",
+                "Threads", "WebAuthnModel",
+            ]
+        ),
+        module("PinentryDriver", ["CLinux", "KeychainModel", "SecretMemory", "Threads"]),
+    ],
+    "Doors": [
+        module(
+            "KeychainServer",
+            ["CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "SystemFacts", "Threads"],
+            settings: requestPath
+        )
+    ],
+    "Fronts": [
+        module("KeychainClient", ["CLinux", "KeychainModel", "SecretMemory", "CBOR"]),
+        module(
+            "WebAuthnDevice",
+            ["CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "WebAuthnModel", crypto],
+            settings: settings
+        ),
+        module(
+            "Touchstone",
+            ["KeychainClient", "KeychainModel", "SecretMemory", "Threads", crypto],
+            exclude: ["Apple"],
+            settings: modern
+        ),
+        module(
+            "TouchstoneLogin",
+            [
+                "KeychainClient", "KeychainModel", "SecretMemory", "Touchstone", "WebAuthnDevice",
+                "WebAuthnModel", crypto,
+            ],
+            settings: modern
+        ),
+        module("CoreFoundation", settings: settings),
+        module(
+            "Security",
+            [
+                "CoreFoundation", "KeychainClient", "KeychainModel", "ModularArithmetic", "SecretMemory",
+                crypto, cryptoExtras, asn1,
+            ],
+            settings: settings
+        ),
+        module(
+            "LocalAuthentication",
+            ["Security", "KeychainClient", "KeychainModel", "SecretMemory"],
+            settings: settings
+        ),
+        module(
+            "CryptoKit",
+            ["LocalAuthentication", "Security", "KeychainClient", "KeychainModel", "SecretMemory", crypto],
+            settings: settings
+        ),
+    ],
+    "Kit": [
+        // The test kit: the real daemon and other real parts, isolated; also for an app's tests.
+        module(
+            "TouchstoneTesting",
+            [
+                "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
+                "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
+            ],
+            exclude: ["System/unit-sandbox.py", "System/unit_calls.py"]
+        ),
+        // Plain HTTP to a server on the same machine.
+        module("LoopbackHTTP"),
+    ],
+    "Programs": [
+        module(
+            "TouchstoneDaemon",
+            [
+                "AuthenticationEngine", "BrokerDriver", "Desk", "KeychainEngine", "KeychainServer",
+                "FingerprintDriver", "PinentryDriver", "Primitives", "TPMDriver", "KeychainModel",
+                "SecretMemory", "CLinux", logging, serviceLifecycle, unixSignals,
+            ]
+        ),
+        program("touchstoned", ["TouchstoneDaemon"], linker: daemonLinkage),
+        // Identifies callers and digests templates for daemons under a dedicated account: runs as root with one capability.
+        module(
+            "TouchstoneBroker",
+            ["BrokerProtocol", "CLinux", "KeychainModel", "Primitives", "SecretMemory", "SystemFacts"]
+        ),
+        program("touchstone-broker", ["TouchstoneBroker"], linker: daemonLinkage),
+        // The daemon with parts that a test chooses.
+        program(
+            "touchstoned-testing",
+            [
+                "BrokerDriver", "FingerprintDriver", "KeychainEngine", "KeychainModel", "PinentryDriver",
+                "Primitives", "TouchstoneDaemon",
+            ],
+            linker: daemonLinkage
+        ),
+        // Draws prompts in the user's session for a daemon under a dedicated account; the program is set-gid.
+        module(
+            "TouchstoneAgent",
+            ["CLinux", "KeychainClient", "KeychainModel", "PinentryDriver", "SecretMemory", "Threads"]
+        ),
+        program("touchstone-agent", ["TouchstoneAgent"], linker: commandLinkage),
+        program(
+            "touchstone",
+            [
+                "BrokerDriver", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
+                "CLinux", argumentParser,
+            ],
+            linker: commandLinkage
+        ),
+        program("touchstone-demo", ["TouchstoneTesting"], settings: settings),
+    ],
+]
+
+/// The tests, and what only they need.
+let tested: [Target] = [
+    tests("SecretMemoryTests", ["SecretMemory"]),
+    tests("PrimitivesTests", ["Primitives", "SecretMemory", crypto]),
+    tests("CBORTests", ["CBOR", "TouchstoneTesting"]),
+    tests("WebAuthnModelTests", ["CBOR", "WebAuthnModel"]),
+    tests("KeychainModelTests", ["CBOR", "KeychainModel", "SecretMemory", "TouchstoneTesting"]),
+    // What never changes unnoticed: the bytes of messages, and the strings that are stored or derive keys.
+    tests(
+        "PinnedTests",
+        [
+            "BrokerProtocol", "CBOR", "CItemFiles", "CTSS2", "Desk", "FingerprintDriver", "KeychainClient",
+            "KeychainEngine", "KeychainModel", "KeychainServer", "Primitives", "SecretMemory", "TPMDriver",
+            "Touchstone", "TouchstoneDaemon", "TouchstoneLogin", "WebAuthnModel",
+        ],
+        exclude: ["Golden"]
+    ),
+    tests(
+        "AuthenticationEngineTests",
+        ["AuthenticationEngine", "FrequentWords", "KeychainModel", "SecretMemory", "TouchstoneTesting"]
+    ),
+    tests(
+        "KeychainEngineTests",
+        [
+            "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory", "CBOR", "TouchstoneTesting",
+            crypto, grdb,
+        ],
+        exclude: ["Fixtures"]
+    ),
+    tests(
+        "FingerprintDriverTests",
+        ["FingerprintDriver", "KeychainModel", "SystemFacts", "TouchstoneTesting"]
+    ),
+    tests(
+        "TouchstoneTestingTests",
+        [
+            "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security", "TouchstoneTesting",
+            "touchstoned-testing",
+        ]
+    ),
+    tests("PinentryDriverTests", ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"]),
+    // Tests the device with the daemon, the server's program and third-party verifiers.
+    tests(
+        "WebAuthnDeviceTests",
+        [
+            "CBOR", "KeychainClient", "KeychainModel", "LoopbackHTTP", "TouchstoneTesting", "WebAuthnDevice",
+            "WebAuthnModel", "DeviceSignIn", "touchstoned-testing", crypto,
+        ],
+        exclude: ["Foreign"]
+    ),
+    tests(
+        "TPMDriverTests",
+        [
+            "CBOR", "CTSS2", "KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting",
+            "WebAuthnModel", crypto, cryptoExtras,
+        ]
+    ),
+    tests(
+        "DeskTests",
+        [
+            "AuthenticationEngine", "CBOR", "Desk", "KeychainEngine", "KeychainModel", "SecretMemory",
+            "Threads", "TouchstoneTesting",
+        ]
+    ),
+    tests(
+        "KeychainServerTests",
+        ["CBOR", "Desk", "KeychainModel", "KeychainServer", "SecretMemory", "TouchstoneTesting"]
+    ),
+    // A scripted daemon for the client's socket.
+    .target(
+        name: "ScriptedDaemon",
+        dependencies: ["CBOR", "KeychainClient", "KeychainModel", "SecretMemory"],
+        path: "Tests/ScriptedDaemon",
+        swiftSettings: settings
+    ),
+    tests(
+        "KeychainClientTests",
+        ["CBOR", "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory"]
+    ),
+    tests(
+        "TouchstoneBrokerTests",
+        [
+            "BrokerDriver", "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SecretMemory",
+            "SystemFacts", "TouchstoneBroker", "TouchstoneTesting", "touchstone-broker",
+        ]
+    ),
+    // Runs the real programs, which the build puts beside the tests.
+    tests(
+        "DaemonTests",
+        [
+            "CBOR", "CLinux", "Desk", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory",
+            "TouchstoneDaemon", "TouchstoneTesting", "touchstone", "touchstone-agent", "touchstoned",
+            "touchstoned-testing",
+        ]
+    ),
+    // Accounts, bus and namespace of a machine in system mode.
+    tests(
+        "SystemModeTests",
+        [
+            "BrokerProtocol", "FingerprintDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting",
+            "touchstone", "touchstone-agent", "touchstone-broker", "touchstoned", "touchstoned-testing",
+        ]
+    ),
+    tests(
+        "SystemMigrationTests",
+        [
+            "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
+            "TouchstoneTesting", "touchstone", "touchstoned-testing",
+        ]
+    ),
+    // A separate target, because its load would delay the other tests past their deadlines.
+    tests(
+        "DaemonLoadTests",
+        ["KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstoned-testing"]
+    ),
+    tests(
+        "DaemonTPMTests",
+        [
+            "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
+            "TPMDriver", "TouchstoneTesting", "touchstone", "touchstoned-testing",
+        ]
+    ),
+    tests(
+        "FaultTests",
+        [
+            "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
+            "Touchstone", "TouchstoneTesting", "touchstone", "touchstoned-testing",
+        ]
+    ),
+    tests(
+        "CommandLineTests",
+        [
+            "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting", "touchstone",
+            "touchstoned-testing",
+        ]
+    ),
+    tests(
+        "TouchstoneTests",
+        [
+            "KeychainClient", "KeychainModel", "SecretMemory", "Security", "Touchstone", "TouchstoneTesting",
+            "WebAuthnModel", "touchstoned-testing", crypto,
+        ],
+        settings: modern
+    ),
+    // The module's variant for Apple's systems, built on our own fronts; the folder is a link to the module's.
+    .target(
+        name: "TouchstoneOnFronts",
+        dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
+        path: "Tests/TouchstoneOnFronts",
+        exclude: ["Touchstone/Linux", "Touchstone/Touchstone.docc"],
+        swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+    ),
+    // The module's own tests, by links: `import Touchstone` means the target above here.
+    .testTarget(
+        name: "TouchstoneOnFrontsTests",
+        dependencies: [
+            "CryptoKit", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory",
+            "Security", "TouchstoneOnFronts", "TouchstoneTesting", "touchstoned-testing",
+            crypto,
+        ],
+        swiftSettings: settings + [
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .unsafeFlags(["-module-alias", "Touchstone=TouchstoneOnFronts"]),
+        ]
+    ),
+    // Runs the server's program, which the package in Server/ builds.
+    tests(
+        "TouchstoneLoginTests",
+        [
+            "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "SignIn",
+            "Touchstone", "TouchstoneLogin", "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
+        ],
+        settings: modern
+    ),
+    tests(
+        "SecurityTests",
+        [
+            "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+            "SecretMemory", "Security", "TouchstoneTesting", "touchstoned-testing", crypto,
+        ]
+    ),
+    tests(
+        "LocalAuthenticationTests",
+        [
+            "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+            "SecretMemory", "Security", "TouchstoneTesting", "touchstoned-testing",
+        ]
+    ),
+    tests(
+        "CryptoKitTests",
+        [
+            "CryptoKit", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
+            "TouchstoneTesting", "touchstoned-testing",
+        ]
+    ),
+    // Uses only Apple's API: Conformance/Package.swift runs the same sources elsewhere.
+    .testTarget(
+        name: "ConformanceTests",
+        dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
+        path: "Conformance/Tests/ConformanceTests"
+    ),
+    // Every supported public name of Apple's API, in both language modes; generated by Scripts/surface.swift.
+    .testTarget(
+        name: "SurfaceTests",
+        dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"]
+    ),
+    .testTarget(
+        name: "SurfaceSwift5Tests",
+        dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"],
+        swiftSettings: [.swiftLanguageMode(.v5)]
+    ),
+    // Common spellings of iOS code, in both language modes; without upcoming features, as in an app.
+    .testTarget(
+        name: "SecurityIdiomsTests",
+        dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"]
+    ),
+    .testTarget(
+        name: "SecurityIdiomsSwift5Tests",
+        dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
+        swiftSettings: [.swiftLanguageMode(.v5)]
+    ),
+    .testTarget(
+        name: "ExamplesTests",
+        dependencies: ["KeychainClient", "KeychainModel", "TouchstoneTesting", "touchstoned-testing"]
+            + (examples + asyncExamples).map { .byName(name: $0) },
+        swiftSettings: settings
+    ),
+]
+
+/// The programs of Examples, and one that the tests keep running.
+let apps: [Target] =
+    [
+        // An app that signs in to the server of Server/, whose program it needs.
+        .executableTarget(
+            name: "DeviceSignIn",
+            dependencies: ["LoopbackHTTP", "Security", "WebAuthnDevice", "WebAuthnModel"],
+            path: "Examples/DeviceSignIn",
+            swiftSettings: warnings
+        ),
+        // The same with the module `TouchstoneLogin`.
+        .executableTarget(
+            name: "SignIn",
+            dependencies: ["Touchstone", "TouchstoneLogin"],
+            path: "Examples/SignIn",
+            swiftSettings: warnings
+        ),
+        // An app that `Scripts/test-machine` keeps running during an upgrade and while the broker is stopped.
+        .executableTarget(
+            name: "LongLivedApp",
+            dependencies: ["Security"],
+            path: "Tests/LongLivedApp",
+            swiftSettings: warnings
+        ),
+    ]
+    // The programs of Examples/Package.swift, as apps build them.
+    + examples.map { name in
+        .executableTarget(
+            name: name,
+            dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
+            path: "Examples/\(name)",
+            swiftSettings: warnings
+        )
+    }
+    + asyncExamples.map { name in
+        .executableTarget(
+            name: name,
+            dependencies: ["Touchstone"],
+            path: "Examples/\(name)",
+            swiftSettings: warnings
+        )
+    }
 
 let package = Package(
     name: "touchstone",
@@ -97,587 +592,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     ],
-    targets: [
-        // C only.
-        .target(name: "CLinux"),
-        .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .target(
-            name: "CFrequentWords",
-            exclude: ["words.txt", "phrases.txt"],
-            cSettings: [.headerSearchPath(".")]
-        ),
-        .target(
-            name: "COpenSSL",
-            // The linker exports only the symbols that it sees a library use.
-            linkerSettings: [
-                .unsafeFlags([
-                    "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_new",
-                    "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_free",
-                ])
-            ]
-        ),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
-
-        // Ground.
-        .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
-        .target(name: "CBOR", swiftSettings: nearC),
-        .target(name: "Threads", swiftSettings: nearC),
-        .target(name: "FrequentWords", dependencies: ["CFrequentWords"], swiftSettings: nearC),
-        .target(name: "ModularArithmetic", swiftSettings: settings),
-        // The only target that calls cryptography in C.
-        .target(
-            name: "Primitives",
-            dependencies: ["CLinux", "SecretMemory", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: nearC
-        ),
-
-        // Model: values, wire messages, and the ports that workers implement.
-        .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
-        .target(
-            name: "KeychainModel",
-            dependencies: ["SecretMemory", "CBOR", "WebAuthnModel"],
-            swiftSettings: nearC
-        ),
-
-        // System facts about processes and enrolled fingers: a per-user daemon reads them itself, other daemons ask the broker.
-        .target(name: "SystemFacts", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
-
-        // The protocol between the daemon and the broker.
-        .target(name: "BrokerProtocol", dependencies: ["CBOR"], swiftSettings: nearC),
-
-        // Core and drivers: none depends on another.
-        .target(
-            name: "AuthenticationEngine",
-            dependencies: ["FrequentWords", "KeychainModel", "SecretMemory"],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "KeychainEngine",
-            dependencies: [
-                "CItemFiles", "CLinux", "CSQLite", "KeychainModel", "Primitives", "SecretMemory", "CBOR",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: nearC
-        ),
-        .target(
-            name: "FingerprintDriver",
-            dependencies: ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"],
-            swiftSettings: nearC
-        ),
-        // Queries the broker, for a daemon under a dedicated account.
-        .target(
-            name: "BrokerDriver",
-            dependencies: [
-                "BrokerProtocol", "CLinux", "KeychainModel", "SecretMemory", "SystemFacts", "Threads",
-            ],
-            swiftSettings: nearC
-        ),
-        .target(
-            name: "TPMDriver",
-            dependencies: [
-                "CLinux", "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "Primitives", "SecretMemory",
-                "Threads",
-                "WebAuthnModel",
-            ],
-            swiftSettings: nearC
-        ),
-        .target(
-            name: "PinentryDriver",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "Threads"],
-            swiftSettings: nearC
-        ),
-        // The use cases, written against the ports only; targets that speak a protocol with callers are its doors.
-        .target(
-            name: "Desk",
-            dependencies: ["KeychainModel", "Primitives", "SecretMemory"],
-            swiftSettings: requestPath
-        ),
-        // Moving a keychain to system mode and back, and the components of system mode; for the command line only.
-        .target(name: "SystemMigration", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
-        .target(
-            name: "KeychainServer",
-            dependencies: [
-                "CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "SystemFacts", "Threads",
-            ],
-            swiftSettings: requestPath
-        ),
-        .target(
-            name: "KeychainClient",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
-            swiftSettings: nearC
-        ),
-        .target(
-            name: "WebAuthnDevice",
-            dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "WebAuthnModel",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
-        ),
-
-        // Fronts and programs.
-        .target(
-            name: "Touchstone",
-            dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "Threads",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            // The variant for Apple's systems, built by TouchstoneOnFronts.
-            exclude: ["Apple"],
-            // The default of apps from Xcode 26 on: an async function runs on its caller's actor.
-            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-        ),
-        .target(
-            name: "TouchstoneLogin",
-            dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "Touchstone", "WebAuthnDevice",
-                "WebAuthnModel",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-        ),
-        .target(name: "CoreFoundation", swiftSettings: settings),
-        .target(
-            name: "Security",
-            dependencies: [
-                "CoreFoundation", "KeychainClient", "KeychainModel", "ModularArithmetic", "SecretMemory",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "LocalAuthentication",
-            dependencies: ["Security", "KeychainClient", "KeychainModel", "SecretMemory"],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "CryptoKit",
-            dependencies: [
-                "LocalAuthentication", "Security", "KeychainClient", "KeychainModel", "SecretMemory",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "TouchstoneDaemon",
-            dependencies: [
-                "AuthenticationEngine", "BrokerDriver", "Desk", "KeychainEngine", "KeychainServer",
-                "FingerprintDriver", "PinentryDriver", "Primitives", "TPMDriver", "KeychainModel",
-                "SecretMemory",
-                "CLinux",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: nearC
-        ),
-        .executableTarget(
-            name: "touchstoned",
-            dependencies: ["TouchstoneDaemon"],
-            swiftSettings: nearC,
-            linkerSettings: daemonLinkage
-        ),
-        // Identifies callers and digests templates for daemons under a dedicated account: runs as root with one capability.
-        .target(
-            name: "TouchstoneBroker",
-            dependencies: [
-                "BrokerProtocol", "CLinux", "KeychainModel", "Primitives", "SecretMemory", "SystemFacts",
-            ],
-            swiftSettings: nearC
-        ),
-        .executableTarget(
-            name: "touchstone-broker",
-            dependencies: ["TouchstoneBroker"],
-            swiftSettings: nearC,
-            linkerSettings: daemonLinkage
-        ),
-        // The daemon with parts that a test chooses.
-        .executableTarget(
-            name: "touchstoned-testing",
-            dependencies: [
-                "BrokerDriver", "FingerprintDriver", "KeychainEngine", "KeychainModel", "PinentryDriver",
-                "Primitives", "TouchstoneDaemon",
-            ],
-            swiftSettings: nearC,
-            linkerSettings: daemonLinkage
-        ),
-        // Draws prompts in the user's session for a daemon under a dedicated account; the program is set-gid.
-        .target(
-            name: "TouchstoneAgent",
-            dependencies: [
-                "CLinux", "KeychainClient", "KeychainModel", "PinentryDriver", "SecretMemory", "Threads",
-            ],
-            swiftSettings: nearC
-        ),
-        .executableTarget(
-            name: "touchstone-agent",
-            dependencies: ["TouchstoneAgent"],
-            swiftSettings: nearC,
-            linkerSettings: commandLinkage
-        ),
-        .executableTarget(
-            name: "touchstone",
-            dependencies: [
-                "BrokerDriver", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
-                "CLinux",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: nearC,
-            linkerSettings: commandLinkage
-        ),
-
-        // The test kit: the real daemon and other real parts, isolated; also for an app's tests.
-        .target(
-            name: "TouchstoneTesting",
-            dependencies: [
-                "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
-            ],
-            // Read from the source directory.
-            exclude: ["System/unit-sandbox.py", "System/unit_calls.py"],
-            swiftSettings: nearC
-        ),
-        // Plain HTTP to a server on the same machine.
-        .target(name: "LoopbackHTTP", swiftSettings: nearC),
-        .executableTarget(
-            name: "touchstone-demo",
-            dependencies: ["TouchstoneTesting"],
-            swiftSettings: settings
-        ),
-
-        .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"], swiftSettings: settings),
-        .testTarget(
-            name: "PrimitivesTests",
-            dependencies: [
-                "Primitives", "SecretMemory", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "CBORTests", dependencies: ["CBOR", "TouchstoneTesting"], swiftSettings: settings),
-        .testTarget(
-            name: "WebAuthnModelTests",
-            dependencies: ["CBOR", "WebAuthnModel"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "KeychainModelTests",
-            dependencies: ["CBOR", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
-            swiftSettings: settings
-        ),
-        // What never changes unnoticed: the bytes of messages, and the strings that are stored or derive keys.
-        .testTarget(
-            name: "PinnedTests",
-            dependencies: [
-                "BrokerProtocol", "CBOR", "CItemFiles", "CTSS2", "Desk", "FingerprintDriver",
-                "KeychainClient",
-                "KeychainEngine", "KeychainModel", "KeychainServer", "Primitives", "SecretMemory",
-                "TPMDriver",
-                "Touchstone", "TouchstoneDaemon", "TouchstoneLogin", "WebAuthnModel",
-            ],
-            // Read from the source directory.
-            exclude: ["Golden"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "AuthenticationEngineTests",
-            dependencies: [
-                "AuthenticationEngine", "FrequentWords", "KeychainModel", "SecretMemory", "TouchstoneTesting",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "KeychainEngineTests",
-            dependencies: [
-                "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory", "CBOR", "TouchstoneTesting",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            // Keychains that earlier versions created, read from the source directory.
-            exclude: ["Fixtures"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "FingerprintDriverTests",
-            dependencies: ["FingerprintDriver", "KeychainModel", "SystemFacts", "TouchstoneTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "TouchstoneTestingTests",
-            dependencies: [
-                "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security", "TouchstoneTesting",
-                "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "PinentryDriverTests",
-            dependencies: ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
-            swiftSettings: settings
-        ),
-        // Tests the device with the daemon, the server's program and third-party verifiers.
-        .testTarget(
-            name: "WebAuthnDeviceTests",
-            dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LoopbackHTTP", "TouchstoneTesting",
-                "WebAuthnDevice",
-                "WebAuthnModel", "DeviceSignIn", "touchstoned-testing",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            exclude: ["Foreign"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "TPMDriverTests",
-            dependencies: [
-                "CBOR", "CTSS2", "KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting",
-                "WebAuthnModel",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "DeskTests",
-            dependencies: [
-                "AuthenticationEngine", "CBOR", "Desk", "KeychainEngine", "KeychainModel", "SecretMemory",
-                "Threads", "TouchstoneTesting",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "KeychainServerTests",
-            dependencies: [
-                "CBOR", "Desk", "KeychainModel", "KeychainServer", "SecretMemory", "TouchstoneTesting",
-            ],
-            swiftSettings: settings
-        ),
-        // A scripted daemon for the client's socket.
-        .target(
-            name: "ScriptedDaemon",
-            dependencies: ["CBOR", "KeychainClient", "KeychainModel", "SecretMemory"],
-            path: "Tests/ScriptedDaemon",
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "KeychainClientTests",
-            dependencies: [
-                "CBOR", "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "TouchstoneBrokerTests",
-            dependencies: [
-                "BrokerDriver", "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SecretMemory",
-                "SystemFacts", "TouchstoneBroker", "TouchstoneTesting", "touchstone-broker",
-            ],
-            swiftSettings: settings
-        ),
-        // Runs the real programs, which the build puts beside the tests.
-        .testTarget(
-            name: "DaemonTests",
-            dependencies: [
-                "CBOR", "CLinux", "Desk", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory",
-                "TouchstoneDaemon",
-                "TouchstoneTesting",
-                "touchstone", "touchstone-agent",
-                "touchstoned", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        // Accounts, bus and namespace of a machine in system mode.
-        .testTarget(
-            name: "SystemModeTests",
-            dependencies: [
-                "BrokerProtocol", "FingerprintDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting",
-                "touchstone", "touchstone-agent", "touchstone-broker", "touchstoned", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "SystemMigrationTests",
-            dependencies: [
-                "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
-                "TouchstoneTesting",
-                "touchstone",
-                "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        // A separate target, because its load would delay the other tests past their deadlines.
-        .testTarget(
-            name: "DaemonLoadTests",
-            dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "DaemonTPMTests",
-            dependencies: [
-                "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
-                "TPMDriver", "TouchstoneTesting", "touchstone", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "FaultTests",
-            dependencies: [
-                "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory",
-                "Touchstone", "TouchstoneTesting", "touchstone", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "CommandLineTests",
-            dependencies: [
-                "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting",
-                "touchstone",
-                "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "TouchstoneTests",
-            dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "Security", "Touchstone",
-                "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-        ),
-        // The module's variant for Apple's systems, built on our own fronts; the folder is a link to the module's.
-        .target(
-            name: "TouchstoneOnFronts",
-            dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
-            path: "Tests/TouchstoneOnFronts",
-            exclude: ["Touchstone/Linux", "Touchstone/Touchstone.docc"],
-            swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-        ),
-        // The module's own tests, by links: `import Touchstone` means the target above here.
-        .testTarget(
-            name: "TouchstoneOnFrontsTests",
-            dependencies: [
-                "CryptoKit", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory",
-                "Security", "TouchstoneOnFronts", "TouchstoneTesting", "touchstoned-testing",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings + [
-                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-                .unsafeFlags(["-module-alias", "Touchstone=TouchstoneOnFronts"]),
-            ]
-        ),
-        // Runs the server's program, which the package in Server/ builds.
-        .testTarget(
-            name: "TouchstoneLoginTests",
-            dependencies: [
-                "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "SignIn",
-                "Touchstone", "TouchstoneLogin", "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
-            ],
-            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-        ),
-        .testTarget(
-            name: "SecurityTests",
-            dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
-                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned-testing",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "LocalAuthenticationTests",
-            dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
-                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "CryptoKitTests",
-            dependencies: [
-                "CryptoKit", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
-                "TouchstoneTesting", "touchstoned-testing",
-            ],
-            swiftSettings: settings
-        ),
-        // Uses only Apple's API: Conformance/Package.swift runs the same sources elsewhere.
-        .testTarget(
-            name: "ConformanceTests",
-            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
-            path: "Conformance/Tests/ConformanceTests"
-        ),
-        // Every supported public name of Apple's API, in both language modes; generated by Scripts/surface.swift.
-        .testTarget(
-            name: "SurfaceTests",
-            dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"]
-        ),
-        .testTarget(
-            name: "SurfaceSwift5Tests",
-            dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"],
-            swiftSettings: [.swiftLanguageMode(.v5)]
-        ),
-        // Common spellings of iOS code, in both language modes; without upcoming features, as in an app.
-        .testTarget(
-            name: "SecurityIdiomsTests",
-            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"]
-        ),
-        .testTarget(
-            name: "SecurityIdiomsSwift5Tests",
-            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
-            swiftSettings: [.swiftLanguageMode(.v5)]
-        ),
-        .testTarget(
-            name: "ExamplesTests",
-            dependencies: ["KeychainClient", "KeychainModel", "TouchstoneTesting", "touchstoned-testing"]
-                + (examples + asyncExamples).map { .byName(name: $0) },
-            swiftSettings: settings
-        ),
-    ]
-        + [
-            // An app that signs in to the server of Server/, whose program it needs.
-            .executableTarget(
-                name: "DeviceSignIn",
-                dependencies: ["LoopbackHTTP", "Security", "WebAuthnDevice", "WebAuthnModel"],
-                path: "Examples/DeviceSignIn",
-                swiftSettings: warnings
-            ),
-            // The same with the module `TouchstoneLogin`.
-            .executableTarget(
-                name: "SignIn",
-                dependencies: ["Touchstone", "TouchstoneLogin"],
-                path: "Examples/SignIn",
-                swiftSettings: warnings
-            ),
-            // An app that `Scripts/test-machine` keeps running during an upgrade and while the broker is stopped.
-            .executableTarget(
-                name: "LongLivedApp",
-                dependencies: ["Security"],
-                path: "Tests/LongLivedApp",
-                swiftSettings: warnings
-            ),
-        ]
-        // The programs of Examples/Package.swift, as apps build them.
-        + examples.map { name in
-            .executableTarget(
-                name: name,
-                dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
-                path: "Examples/\(name)",
-                swiftSettings: warnings
-            )
-        }
-        + asyncExamples.map { name in
-            .executableTarget(
-                name: name,
-                dependencies: ["Touchstone"],
-                path: "Examples/\(name)",
-                swiftSettings: warnings
-            )
-        }
+    targets: layers.flatMap { $0.value } + tested + apps
 )
 
 // The Swift Package Index builds the documentation with this plugin; `Scripts/documentation` does not need it, and apps do not
@@ -688,35 +603,12 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
     )
 }
 
-/// The layers, as folders under `Sources`: a target imports targets of its own folder or of one listed before it
-/// (docs/ARCHITECTURE.md, section "Layers").
-let layers: KeyValuePairs = [
-    "C": [
-        "CFrequentWords", "CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2",
-    ],
-    "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Primitives", "Threads"],
-    "Model": ["BrokerProtocol", "KeychainModel", "SystemFacts", "WebAuthnModel"],
-    "Core": ["AuthenticationEngine", "Desk", "KeychainEngine", "SystemMigration"],
-    "Drivers": ["BrokerDriver", "FingerprintDriver", "PinentryDriver", "TPMDriver"],
-    "Doors": ["KeychainServer"],
-    "Fronts": [
-        "KeychainClient", "WebAuthnDevice", "Touchstone", "TouchstoneLogin", "CoreFoundation", "Security",
-        "LocalAuthentication", "CryptoKit",
-    ],
-    "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
-    "Programs": [
-        "TouchstoneAgent", "touchstone-agent", "TouchstoneBroker", "touchstone-broker", "TouchstoneDaemon",
-        "touchstoned", "touchstoned-testing",
-        "touchstone",
-        "touchstone-demo",
-    ],
-]
 /// Targets that do not import each other, because they communicate through ports; a door may import `Desk`.
 let workers = Set(
-    layers.filter { ["Core", "Drivers", "Doors"].contains($0.key) }.flatMap { $0.value }
+    layers.filter { ["Core", "Drivers", "Doors"].contains($0.key) }.flatMap { $0.value.map(\.name) }
 )
 let ranks = Dictionary(
-    uniqueKeysWithValues: layers.enumerated().flatMap { rank, layer in layer.value.map { ($0, rank) } }
+    uniqueKeysWithValues: layers.enumerated().flatMap { rank, layer in layer.value.map { ($0.name, rank) } }
 )
 for target in package.targets {
     guard let rank = ranks[target.name] else { continue }
