@@ -91,6 +91,21 @@ extension KeychainLink {
         }
     }
 
+    /// Checks, without a prompt, that a key has its name or waits for it as a successor, and that it can still be used.
+    ///
+    /// - Throws: ``TouchstoneError``: `notFound`, `invalidated`, `locked`.
+    func checkKey(_ representation: Data, at place: KeyPlace) async throws(TouchstoneError) {
+        try await call(nil) { calls throws(TouchstoneError) in
+            let mark = KeyRecord.mark(of: representation)
+            var isThere = false
+            for place in [place, place.ofSuccessor] where !isThere {
+                isThere = try calls.has(place.query(mark: mark))
+            }
+            guard isThere else { throw TouchstoneError(.notFound) }
+            try calls.checkKey(representation, at: place)
+        }
+    }
+
     /// Signs the SHA-256 of a message.
     func sign(
         _ message: Data,
@@ -184,6 +199,11 @@ extension KeychainCalls {
             throw .damagedRecord
         }
         return record
+    }
+
+    /// Whether there is a record.
+    fileprivate func has(_ record: PasswordQuery) throws(TouchstoneError) -> Bool {
+        try ifPresent { () throws(TouchstoneError) in try copy(record, under: nil) } != nil
     }
 
     /// Stores the record of a new key.

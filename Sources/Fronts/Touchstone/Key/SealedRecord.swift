@@ -9,14 +9,20 @@ public import Foundation
 extension DeviceKey<KeyPurpose.Sealing> {
     /// Seals data so that only this key can open it; shows no prompt.
     ///
+    /// The public key would suffice, but what is sealed for a key that cannot be used any more is lost: the keychain is asked
+    /// for the key first.
+    ///
     /// - Parameters:
     ///   - data: The data to seal.
     ///   - context: Bytes that ``open(_:context:_:)`` must get too, such as the record's name; they are not part of
     ///     the record.
     /// - Returns: the record: 113 bytes more than the data.
-    /// - Throws: ``TouchstoneError``: `expired`.
+    /// - Throws: ``TouchstoneError``: `invalidated` if the enrolled fingers have changed since the key was made, `notFound`
+    ///   for a deleted key, `expired`, `locked` before the keychain's first unlock.
     public func seal(_ data: Data, context: Data = Data()) async throws(TouchstoneError) -> Data {
         try checkTime()
+        let place = try KeyPlace(purpose: KeyPlace.sealing, name: name, group: group)
+        try await link.checkKey(representation, at: place)
         return try SealedRecord.seal(data, to: publicKey, context: context)
     }
 
