@@ -1,6 +1,9 @@
+import Foundation
 import Glibc
 import KeychainClient
+import KeychainEngine
 import KeychainModel
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
@@ -53,6 +56,62 @@ struct RepairKillTests {
         #expect(killed["renameat true", default: 0] >= CaseSize.of(1, full: 3), "\(killed)")
         #expect(killed["fsync true", default: 0] >= CaseSize.of(2, full: 6), "\(killed)")
         #expect(killed["pwrite64 true", default: 0] >= CaseSize.of(2, full: 20), "\(killed)")
+    }
+
+    // Catches a change that goes into the former file alone while the new one is written.
+    @Test("what others stored during a repair is there after a kill at any write of the daemon")
+    func killsAmongChanges() async throws {
+        let store = try await DamagedStore(.rows)
+        let keychain = try PrivateKeychain()
+        var (killed, amongChanges) = (0, 0)
+        for call in Strace.writes {
+            for number in stride(from: 1, to: 2000, by: CaseSize.of(call == "pwrite64" ? 40 : 9, full: 2)) {
+                try store.image.write(to: keychain.layout.dataDirectory)
+                try await keychain.start()
+                try keychain.unlock()
+                let strace = try await Strace.attach(
+                    to: keychain.processID,
+                    Strace.killing(at: number, of: call)
+                )
+                let stored = Guarded<[String]>([])
+                let (isDone, hasEnded) = (Guarded(false), Guarded(false))
+                Thread.detachNewThread {
+                    let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
+                    for number in 0..<200 where !isDone.withLock({ $0 }) {
+                        let name = "meanwhile \(number)"
+                        guard (try? keychain.add(name, name, through: client)) != nil else { break }
+                        stored.withLock { $0.append(name) }
+                    }
+                    hasEnded.withLock { $0 = true }
+                }
+                let repair = try? keychain.client.repair(keychain.prompt(), accepting: true)
+                isDone.withLock { $0 = true }
+                keychain.stop(with: SIGKILL)
+                strace.detach()
+                try await Deadline.wait(for: "the thread") { hasEnded.withLock { $0 } ? true : nil }
+                let names = stored.withLock { $0 }
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                try await OpenedStore.opening(image) { opened in
+                    for name in names {
+                        let found = try await OpenedImage.items(of: opened.engine, account: name)
+                        #expect(found[name] == name, "killed at \(call) \(number)")
+                    }
+                    _ = try await opened.engine.keybag.repair(proof: opened.proof, accepting: true)
+                    var items = try await OpenedImage.items(of: opened.engine)
+                    for name in names {
+                        #expect(items[name] == name, "repaired, killed at \(call) \(number)")
+                    }
+                    // One more may have been stored without an answer.
+                    items = items.filter { !$0.key.hasPrefix("meanwhile") }
+                    #expect(items == store.after, "killed at \(call) \(number)")
+                    #expect(opened.engine.items.check().damaged == 0)
+                }
+                guard repair == nil else { break }
+                killed += 1
+                if !names.isEmpty { amongChanges += 1 }
+            }
+        }
+        #expect(killed >= CaseSize.of(3, full: 20) && amongChanges > 0, "\(killed), \(amongChanges)")
     }
 
     @Test(

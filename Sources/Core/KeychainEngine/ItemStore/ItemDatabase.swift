@@ -8,6 +8,8 @@ internal import KeychainModel
 final class ItemDatabase {
     /// The number of pages at which the write-ahead log is checkpointed, 4 MiB.
     static let checkpointPageCount = 4000
+    /// The most pages of a log that is not checkpointed because the file is held (``isHeld``), 256 MiB.
+    private static let mostHeldPageCount = 250_000
     /// The usual maximum length of the log, exceeded only by a large last change: a header, and 24 bytes before each
     /// page.
     static let longestLog = logByteCount(pages: checkpointPageCount)
@@ -20,6 +22,8 @@ final class ItemDatabase {
     private(set) var version: Int
     /// The open files; nil once they are closed.
     private(set) var files: OpenedFiles?
+    /// Whether the file must stay as it is, because someone reads it besides SQLite: changes are in the log only.
+    var isHeld = false
     /// The length of the log in use, as of the last commit.
     private(set) var usedLogByteCount = 0
     /// Prepared statements of SQL literals, keyed by the literal's address: a dozen, found without hashing strings.
@@ -209,7 +213,10 @@ final class ItemDatabase {
     var isInsideTransaction: Bool { unsafe connection != nil && sqlite3_get_autocommit(connection) == 0 }
 
     /// Checkpoints the write-ahead log and empties it, so that deleted records are in neither file.
+    ///
+    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` while the file is held (``isHeld``).
     func checkpoint() throws(KeychainError) {
+        if isHeld { throw KeychainError(.notAvailable, cause: .interrupted) }
         try Self.translatingErrors { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
@@ -353,7 +360,8 @@ final class ItemDatabase {
                 guard let database = unsafe database else { return SQLITE_ERROR }
                 let itself = unsafe Unmanaged<ItemDatabase>.fromOpaque(database).takeUnretainedValue()
                 itself.usedLogByteCount = ItemDatabase.logByteCount(pages: Int(pageCount))
-                if pageCount >= ItemDatabase.checkpointPageCount {
+                if pageCount >= ItemDatabase.mostHeldPageCount { itself.isHeld = false }
+                if pageCount >= ItemDatabase.checkpointPageCount, !itself.isHeld {
                     // A failure is retried after the next commit.
                     unsafe sqlite3_wal_checkpoint(connection, name)
                 }

@@ -15,6 +15,8 @@ struct ItemSalvage {
 
     private let pages: SalvagedPages
     private let context: ItemContext
+    /// Called again and again; throws if the work is to end.
+    private let goOn: () throws(KeychainError) -> Void
     /// The rows of both tables, by number, each with all its versions, the newest first.
     private var items: [Int64: [Version]] = [:]
     private var groups: [Int64: [Version]] = [:]
@@ -27,13 +29,28 @@ struct ItemSalvage {
 
     private static let itemColumnCount = 10
     private static let groupColumnCount = 2
+    /// How many pages, or rows, are examined between two calls of ``goOn``.
+    private static let unitsAtOnce = 256
 
     /// Looks for the items.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` if there are none.
-    init(in directory: StoreDirectory, limits: StoreLimits, _ context: ItemContext) throws(KeychainError) {
+    /// - Parameters:
+    ///   - files: the files as they are.
+    ///   - directory: where the found rows are saved.
+    ///   - limits: the limits of the store.
+    ///   - context: the keys.
+    ///   - goOn: called again and again; throws if the work is to end.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if there are none, or what `goOn` throws.
+    init(
+        of files: DamagedFiles,
+        in directory: StoreDirectory,
+        limits: StoreLimits,
+        _ context: ItemContext,
+        goOn: @escaping () throws(KeychainError) -> Void
+    ) throws(KeychainError) {
         self.context = context
-        pages = try SalvagedPages(in: directory)
+        self.goOn = goOn
+        pages = SalvagedPages(of: files)
         isLogDamaged = pages.isLogDamaged
         store = ItemStore(
             directory: directory,
@@ -60,6 +77,7 @@ struct ItemSalvage {
 
     private mutating func findRows() throws(KeychainError) {
         for (index, image) in pages.images.enumerated() {
+            if index % Self.unitsAtOnce == 0 { try goOn() }
             let page = try pages.octets(image)
             for cell in TableLeaf.cells(of: page) {
                 switch TableLeaf.columns(of: Array(page[cell.local]))?.byteCounts.count {
@@ -143,9 +161,10 @@ struct ItemSalvage {
 
     private func saveItems() throws(KeychainError) {
         let rows = items.keys.sorted()
-        for start in stride(from: 0, to: rows.count, by: 256) {
+        for start in stride(from: 0, to: rows.count, by: Self.unitsAtOnce) {
+            try goOn()
             try store.database.transaction {
-                for row in rows[start..<min(start + 256, rows.count)] { try saveItem(row) }
+                for row in rows[start..<min(start + Self.unitsAtOnce, rows.count)] { try saveItem(row) }
                 return true
             }
         }

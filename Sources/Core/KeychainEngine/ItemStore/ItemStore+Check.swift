@@ -18,7 +18,11 @@ extension ItemStore {
                 try readNextSection(context)
                 return nil
             }
-            if try !checkStructure(&check, isAwaited) { return nil }
+            guard check.structure.isDone else {
+                try check.structure.run(on: self, unless: isAwaited)
+                check.report.faults += check.structure.faults ?? []
+                return nil
+            }
             if let last = try checkRows(&check, context) {
                 check.row = last
                 return nil
@@ -32,26 +36,6 @@ extension ItemStore {
         health = check.report
         sweepState = nil
         return check.report
-    }
-
-    /// How often SQLite's check is begun, while requests interrupt it; then each row's entries in the indexes suffice.
-    private static let mostStructureTries = 3
-
-    /// - Returns: whether the structure needs no further try.
-    private func checkStructure(_ check: inout ItemCheck, _ isAwaited: () -> Bool) throws(KeychainError)
-        -> Bool
-    {
-        guard check.structureTries < Self.mostStructureTries else { return true }
-        check.structureTries += 1
-        forgetStructure()
-        do throws(KeychainError) {
-            check.report.faults += try structureFaults(unless: isAwaited)
-        } catch {
-            guard error.cause == .interrupted else { throw error }
-            return check.structureTries == Self.mostStructureTries
-        }
-        (check.structureTries, check.isStructureKnown) = (Self.mostStructureTries, true)
-        return true
     }
 
     /// - Returns: the last row of the part; nil if there was none.
@@ -68,7 +52,7 @@ extension ItemStore {
                 check.count += 1
                 progress?.note(check.count, of: itemSet.tags.count)
                 inspect(row, context, readsData: true, &check.report)
-                guard !check.isStructureKnown, let row else { return }
+                guard check.structure.faults == nil, let row else { return }
                 if try !row.isIndexed(in: database) { check.report.damaged += 1 }
             }
         }
@@ -185,8 +169,6 @@ struct ItemCheck {
     fileprivate var row = Int64.min
     /// How many were.
     fileprivate var count = 0
-    fileprivate var structureTries = 0
-    /// Whether SQLite's check was made to its end.
-    fileprivate var isStructureKnown = false
+    fileprivate var structure = StructureCheck()
     fileprivate var report = ItemStore.unknown
 }

@@ -19,6 +19,7 @@ extension ItemStore {
                 for group in written.groups {
                     itemSet.tags.setContribution(group.contribution, of: group.number)
                 }
+                didChange?(itemSet.tags.changedRows)
                 itemSet.tags.keep()
                 database.hasSet(version: written.version)
             } else {

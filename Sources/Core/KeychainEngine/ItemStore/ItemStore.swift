@@ -21,8 +21,8 @@ final class ItemStore {
     var health = ItemStore.unknown
     /// The result of SQLite's integrity check; nil before.
     private var integrityFaults: [String]?
-    /// The numbers of new rows.
-    let rows = RowNumbers()
+    /// The numbers of new rows; the file of a repair goes on with those of the repaired one.
+    var rows = RowNumbers()
     /// After a failed write to the disk, the state in memory is invalid until it is read again.
     var needsReopening = false
     /// Whether the present commit removed an item with constraints.
@@ -33,6 +33,8 @@ final class ItemStore {
     var logLength = 0
     /// Called before an item is changed or removed, with its row: an export that is under way takes it as it is.
     var willChange: ((Int64) -> Void)?
+    /// Called after a commit with the rows that it changed: a repair that is under way takes them over.
+    var didChange: (([Int64]) -> Void)?
     /// Holds one item's key at a time during a search; empty between searches.
     var itemKey = AEADKeyPlace()
     /// Records that were deleted or replaced since the log was last emptied.

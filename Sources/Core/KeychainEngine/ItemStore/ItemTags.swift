@@ -175,6 +175,9 @@ struct ItemTags {
     /// Call this when the changes are durable.
     mutating func keep() { changes.removeAll(keepingCapacity: true) }
 
+    /// The rows changed since the last commit.
+    var changedRows: [Int64] { changes.map(\.row) }
+
     /// The numbers of the groups changed since the last commit.
     var changedGroups: Set<Int64> { Set(changes.lazy.map { $0.row >> Self.rowBits }) }
 

@@ -1,6 +1,25 @@
 internal import Glibc
 internal import KeychainModel
 
+/// The bytes of damaged items at one moment: their log, and their file as long as nobody writes to it.
+final class DamagedFiles {
+    let log: ItemLog
+    /// nil if there is no file.
+    let file: CInt?
+    /// The length of the file in bytes.
+    let byteCount: Int
+
+    init(in directory: StoreDirectory) throws(KeychainError) {
+        log = try ItemLog(in: directory)
+        byteCount = try directory.size(of: .items) ?? 0
+        file = try directory.openFile(StoreFile.items.rawValue, O_RDONLY)
+    }
+
+    deinit {
+        file.map { _ = close($0) }
+    }
+}
+
 /// All pages of damaged items, in the file and in its log, in all versions that are left.
 final class SalvagedPages {
     /// One version of a page.
@@ -37,16 +56,14 @@ final class SalvagedPages {
     let isLogDamaged: Bool
     /// The numbers of pages whose newest version is damaged.
     let damagedPages: Set<UInt32>
-    private let log: ItemLog
-    /// nil if there is no file.
-    private let file: CInt?
+    private let files: DamagedFiles
     private let newest: [UInt32: Int]
     private let newestWhole: [UInt32: Int]
 
-    init(in directory: StoreDirectory) throws(KeychainError) {
-        log = try ItemLog(in: directory)
-        file = try directory.openFile(StoreFile.items.rawValue, O_RDONLY)
-        isLogDamaged = log.judged(beside: file ?? -1).verdict == .damaged
+    init(of files: DamagedFiles) {
+        self.files = files
+        let log = files.log
+        isLogDamaged = log.judged(beside: files.file ?? -1).verdict == .damaged
         var images: [Image] = []
         for (slot, frame) in log.frames(isWhole: !isLogDamaged).enumerated().reversed() {
             images.append(
@@ -59,8 +76,7 @@ final class SalvagedPages {
                 )
             )
         }
-        let size = try directory.size(of: .items) ?? 0
-        let pageCount = (size + ItemSchema.pageByteCount - 1) / ItemSchema.pageByteCount
+        let pageCount = (files.byteCount + ItemSchema.pageByteCount - 1) / ItemSchema.pageByteCount
         for number in 0..<min(pageCount, Int(UInt32.max) - 1) {
             images.append(
                 Image(
@@ -87,17 +103,13 @@ final class SalvagedPages {
             (images, newest, newestWhole, damagedPages)
     }
 
-    deinit {
-        file.map { _ = close($0) }
-    }
-
     /// The bytes of a page; zeros where they cannot be read.
     func octets(_ image: Image) throws(KeychainError) -> [UInt8] {
         switch image.place {
-        case .frame(let slot): return Array(log.page(slot))
+        case .frame(let slot): return Array(files.log.page(slot))
         case .file(let index):
             var page = [UInt8](repeating: 0, count: ItemSchema.pageByteCount)
-            let count = unsafe pread(file ?? -1, &page, page.count, off_t(index) * off_t(page.count))
+            let count = unsafe pread(files.file ?? -1, &page, page.count, off_t(index) * off_t(page.count))
             guard count >= 0 || errno == EIO else { throw FileError.keychainError(errno) }
             return page
         }

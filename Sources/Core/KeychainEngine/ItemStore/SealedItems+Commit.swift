@@ -75,7 +75,7 @@ extension SealedItems {
         settleLater(&state)
     }
 
-    private func purgeLater(_ state: inout State) {
+    func purgeLater(_ state: inout State) {
         guard state.purge == nil, state.store?.hasDeletedRecords == true else { return }
         state.purge = Task { [weak self, delays] in
             var delay = delays.purge
@@ -110,7 +110,9 @@ extension SealedItems {
     /// - Returns: whether to wait again.
     private func settleLog() -> Bool {
         withStateIfFree { state in
-            guard ContinuousClock.now - state.lastCommit >= delays.idle else { return true }
+            guard ContinuousClock.now - state.lastCommit >= delays.idle, !state.isRepairing else {
+                return true
+            }
             state.settling = nil
             guard let store = state.store else { return false }
             store.settleLog()

@@ -8,7 +8,8 @@ extension SealedItems {
         let isCurrent = withState { state in
             guard state.fault == nil, let digest = state.store?.itemSet.digest else { return false }
             guard digest.keybag <= keybag else { return false }
-            guard let generation = counted.generation, !counted.isAdopting else { return true }
+            let generation = state.countedGeneration ?? counted.generation
+            guard let generation, !counted.isAdopting else { return true }
             return digest.generation == generation || digest.generation == generation &+ 1
         }
         guard isCurrent else { return nil }

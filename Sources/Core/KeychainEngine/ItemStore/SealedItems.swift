@@ -25,6 +25,8 @@ public final class SealedItems: Sendable, AuditReporter {
         var isUncounted = false
         /// Lets the hardware count once it answers.
         var counting: Task<Void, Never>?
+        /// Whether a repair is under way, which needs the names of new files and the items in the file that they are in.
+        var isRepairing = false
         var isTamperingReported = false
         var isReplacementReported = false
         var lastCommit = ContinuousClock.now

@@ -16,19 +16,23 @@ extension Keybag {
         guard standing.keybagKey != nil else { throw .locked }
         guard let key = proof.passcodeKey, PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
         else { throw KeychainError(.authFailed) }
-        var generation = try items.knownGeneration()
+        let known = try items.knownGeneration()
         // If the items could not be read at the unlock, they were not compared with the hardware's counter then.
-        if generation == nil { generation = try await hardwareGeneration(of: record) }
+        var generation = known
+        if known == nil { generation = try await hardwareGeneration(of: record) }
         let counted = SealedItems.HardwareCount(
             generation: generation,
             isAdopting: generation != nil && generation == record.hardware?.adoptsAt
         )
-        // What is whole is examined part by part, so that others get their turn; damage, at one go.
-        if let whole = items.wholeItems(counted, keybag: record.revision) { return whole }
-        let repair = try items.repair(counted, keybag: record.revision, accepting: accepting)
+        let repair = try await items.repair(counted, keybag: record.revision, accepting: accepting)
         guard let aside = repair.keptAside else { return repair }
         if let generation = counted.generation {
-            try await compareGenerations(with: generation, adopting: counted.isAdopting)
+            // A count that was known has followed the changes that others made meanwhile.
+            if known == nil || counted.isAdopting {
+                try await compareGenerations(with: generation, adopting: counted.isAdopting)
+            } else {
+                await items.settle()
+            }
             // Restoring the former file must be detected.
             await items.countOn()
         }
