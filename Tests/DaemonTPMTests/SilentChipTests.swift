@@ -108,12 +108,15 @@ struct SilentChipTests {
         case .lock:
             try keychain.client.lock()
             try keychain.unlock()
+            // The TPM had counted it: told without another change.
+            try await keychain.expectLogged("generationCounted")
         case .restart: try await keychain.stopped {}
         case .kill:
             keychain.stop(with: SIGKILL)
             try await keychain.start()
         }
         try keychain.unlock()
+        #expect(try !Self.reasons(keychain).contains("has not yet counted"))
         try keychain.delete("three")
         #expect(try !Self.reasons(keychain).contains("has not yet counted"))
         try await keychain.stopped {}

@@ -238,6 +238,52 @@ struct ReplacedFilesTests {
         }
     }
 
+    @Test(
+        "a directory that is moved away or replaced while a change is written: the change is refused, and none is lost",
+        arguments: [Replacement.directoryGone, .directoryByCopy, .directoryByEmpty]
+    )
+    func movedInFlight(_ replacement: Replacement) async throws {
+        let keychain = TestKeychain()
+        let aside = Replacement.aside(keychain)
+        defer { try? FileManager.default.removeItem(atPath: aside) }
+        let (engine, _) = try await keychain.setUp()
+        for account in ["ann", "bob"] { try await engine.add(account, account) }
+        let context = try engine.items.keys.context()
+        let search = try ItemSearch(
+            ItemQuery(itemClass: .genericPassword, attributes: [.account: .string("ann")]),
+            groups: [.ours],
+            in: context
+        )
+        let error = #expect(throws: KeychainError.self) {
+            try engine.items.withState { (state) throws in
+                let store = try #require(state.store)
+                try store.changeSet(context) {
+                    for row in try store.find(search, authorization: nil, context).valid {
+                        try store.remove(row)
+                    }
+                    try replacement.run(on: keychain, older: keychain.path)
+                    return true
+                }
+            }
+        }
+        #expect(error?.cause?.known == .filesReplaced)
+        if replacement != .directoryByCopy {
+            // Put back, it holds the change, which nobody was told to be made: either state is right, and it is told.
+            #expect(engine.items.itemsFault()?.known == .filesReplaced)
+            try? FileManager.default.removeItem(atPath: keychain.path)
+            unsafe rename(aside, keychain.path)
+        }
+        #expect(await engine.state() == .unlocked)
+        #expect(engine.items.storeFaults() == [])
+        try await engine.add("eve", "eve")
+        #expect(try await engine.secret("bob") == "bob")
+        let next = try await keychain.copy().restart()
+        for account in ["bob", "eve"] { #expect(try await next.secret(account) == account) }
+        // The copy was made before the change.
+        if replacement == .directoryByCopy { #expect(try await next.secret("ann") == "ann") }
+        #expect(await next.check().isWell)
+    }
+
     @Test("a passcode is not changed in a directory that was moved away")
     func movedKeybag() async throws {
         let keychain = TestKeychain()

@@ -24,8 +24,13 @@ public struct BackgroundDelays: Sendable {
         self.retry = retry
     }
 
-    /// The waits before each further try, without end.
-    var retries: some Sequence<Duration> {
-        sequence(first: retry) { min($0 * 2, .seconds(3600)) }
+    /// Tries something again after each wait (``retry``), until `succeeds` returns true.
+    func retrying(until succeeds: @escaping @Sendable () async -> Bool) -> Task<Void, Never> {
+        let waits = sequence(first: retry) { min($0 * 2, .seconds(3600)) }
+        return Task(priority: .background) {
+            for wait in waits {
+                guard (try? await Task.sleep(for: wait)) != nil, await !succeeds() else { return }
+            }
+        }
     }
 }

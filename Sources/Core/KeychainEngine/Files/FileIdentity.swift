@@ -32,29 +32,42 @@ struct FileIdentity: Equatable {
 /// A program that synchronises files replaces them by renaming others over them, and a directory can be moved away: a
 /// connection would go on writing to files that no name leads to.
 struct OpenedFiles {
-    private let paths: [String]
-    /// The mark has none on a disk that can only be read.
-    private let opened: [FileIdentity?]
+    /// A name, and the file that it led to.
+    private struct Name {
+        let path: String
+        let opened: FileIdentity?
+
+        init(_ name: String, in directory: StoreDirectory) {
+            path = directory.path + "/" + name
+            opened = FileIdentity(of: name, in: directory)
+        }
+
+        /// Whether the name still leads to the same file.
+        var isInPlace: Bool { FileIdentity(atPath: path) == opened }
+    }
+
+    private let items: Name
+    private let log: Name
+    /// Leads to no file on a disk that can only be read.
+    private let mark: Name
 
     /// Remembers which files the names lead to now.
     ///
     /// - Throws: ``KeychainError`` with ``KnownCause/filesReplaced`` if a name leads elsewhere by its path than in the
     ///   directory.
     init(_ name: StoreFile, in directory: StoreDirectory) throws(KeychainError) {
-        let names = ["", "-wal", "-mark"].map { name.rawValue + $0 }
-        paths = names.map { directory.path + "/" + $0 }
-        opened = names.map { FileIdentity(of: $0, in: directory) }
-        guard opened[0] != nil, opened[1] != nil, areInPlace else { throw .filesReplaced }
+        items = Name(name.rawValue, in: directory)
+        log = Name(name.rawValue + "-wal", in: directory)
+        mark = Name(name.rawValue + "-mark", in: directory)
+        guard items.opened != nil, log.opened != nil, areInPlace else { throw .filesReplaced }
     }
 
     /// Whether the names lead to the same file of items, or of its mark.
-    var isItemsFileInPlace: Bool { isInPlace(0) }
-    var isMarkInPlace: Bool { isInPlace(2) }
+    var isItemsFileInPlace: Bool { items.isInPlace }
+    var isMarkInPlace: Bool { mark.isInPlace }
 
     /// Whether the names still lead to the same files.
-    var areInPlace: Bool { isInPlace(0) && isInPlace(1) && isInPlace(2) }
-
-    private func isInPlace(_ index: Int) -> Bool { FileIdentity(atPath: paths[index]) == opened[index] }
+    var areInPlace: Bool { items.isInPlace && log.isInPlace && mark.isInPlace }
 }
 
 extension StoreDirectory {

@@ -101,7 +101,12 @@ extension SealedItems {
         }
     }
 
-    /// Follows files that were replaced by such that hold the same.
+    /// Goes on with files that were replaced by such that hold the same.
+    func followFiles() {
+        withState { _ = follow(&$0) }
+    }
+
+    /// Goes on with files that were replaced by such that hold the same.
     ///
     /// - Returns: whether a change that was refused because of them can be made now.
     func follow(_ state: inout State) -> Bool {

@@ -32,15 +32,10 @@ final class ItemSwap {
 
 /// A deletion of the items that a search finds and that have a secret, part by part.
 final class ItemErasure {
-    /// What one commit looks at, and what was found so far.
+    /// What was compared so far.
     struct Part {
-        /// The last row that was looked at.
-        var row: Int64 = 0
+        var progress = ItemDeletion.Progress()
         var outcome = Erasure()
-        /// Whether an item was found so far.
-        var hasFound = false
-        /// Whether there may be more.
-        var isUnfinished = true
     }
 
     let search: ItemSearch
@@ -101,21 +96,7 @@ extension ItemStore {
     /// Compares the next items of an erasure, and deletes those that have its secret.
     func run(_ erasure: ItemErasure, _ context: ItemContext) throws -> ItemErasure.Part {
         var part = erasure.done
-        var rows = 0
-        part.isUnfinished = false
-        let found = try find(
-            erasure.search,
-            authorization: nil,
-            context,
-            after: part.row,
-            mayBeEmpty: { part.isUnfinished || part.hasFound }
-        ) { row, found in
-            rows += 1
-            part.row = row
-            part.isUnfinished = rows >= ItemDeletion.mostRows || found >= ItemDeletion.mostItems
-            return !part.isUnfinished
-        }
-        part.hasFound = part.hasFound || !found.isEmpty
+        let found = try nextItems(of: erasure.search, after: &part.progress, context)
         for old in found.valid + found.invalidated {
             let mark = try content(of: old.id, context) { content, _, _ in content.mark }
             switch mark?.compare(erasure.secret.value, context) ?? .unknown {

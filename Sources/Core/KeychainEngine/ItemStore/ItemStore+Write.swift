@@ -117,26 +117,38 @@ extension ItemStore {
     /// Deletes the next items of a deletion.
     private func delete(_ deletion: ItemDeletion, _ context: ItemContext) throws -> ItemDeletion.Part {
         var part = deletion.done
-        var rows = 0
-        part.isUnfinished = false
-        let found = try find(
-            deletion.search,
-            authorization: nil,
-            context,
-            after: part.row,
-            mayBeEmpty: { part.isUnfinished || part.hasFound }
-        ) { row, found in
-            rows += 1
-            part.row = row
-            part.isUnfinished = rows >= ItemDeletion.mostRows || found >= ItemDeletion.mostItems
-            return !part.isUnfinished
-        }
+        let found = try nextItems(of: deletion.search, after: &part.progress, context)
         for row in found.valid + found.invalidated { try remove(row) }
         // Invalidated items count only if the query names them; other callers do not know of them.
         let namesInvalidated = deletion.search.query.returns.contains(.invalidated)
         part.count += found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
-        part.hasFound = part.hasFound || !found.isEmpty
         return part
+    }
+
+    /// Finds the next items of a search, as many as one commit changes.
+    func nextItems(
+        of search: ItemSearch,
+        after progress: inout ItemDeletion.Progress,
+        _ context: ItemContext
+    ) throws -> Found {
+        var next = progress
+        next.isUnfinished = false
+        var rows = 0
+        let found = try find(
+            search,
+            authorization: nil,
+            context,
+            after: next.row,
+            mayBeEmpty: { next.isUnfinished || next.hasFound }
+        ) { row, found in
+            rows += 1
+            next.row = row
+            next.isUnfinished = rows >= ItemDeletion.mostRows || found >= ItemDeletion.mostItems
+            return !next.isUnfinished
+        }
+        next.hasFound = next.hasFound || !found.isEmpty
+        progress = next
+        return found
     }
 
     func remove(_ row: OldRow) throws {

@@ -49,8 +49,8 @@ final class PendingWrite {
     /// Whether it is a part of a deletion that more parts follow.
     var isUnfinished: Bool {
         switch result {
-        case .success(.deleted(let part)): part.isUnfinished
-        case .success(.erased(let part)): part.isUnfinished
+        case .success(.deleted(let part)): part.progress.isUnfinished
+        case .success(.erased(let part)): part.progress.isUnfinished
         default: false
         }
     }
@@ -77,16 +77,21 @@ final class ItemDeletion {
     static let mostItems = 512
     static let mostRows = 4096
 
-    /// What one commit deletes.
-    struct Part {
+    /// How far a search has come, part by part.
+    struct Progress {
         /// The last row that was looked at.
         var row: Int64 = 0
-        /// The items deleted so far.
-        var count = 0
-        /// Whether an item was found so far, deleted or invalidated.
+        /// Whether an item was found so far, valid or invalidated.
         var hasFound = false
         /// Whether there may be more.
         var isUnfinished = true
+    }
+
+    /// What was deleted so far.
+    struct Part {
+        var progress = Progress()
+        /// The number of items.
+        var count = 0
     }
 
     let search: ItemSearch

@@ -34,6 +34,25 @@ extension SealedItems {
         return (try result.get(), write.isBehind)
     }
 
+    /// Commits a change part by part, with the turns of others in between.
+    ///
+    /// - Parameters:
+    ///   - operation: the change, which continues where `note` left it.
+    ///   - note: takes the outcome of a part; returns how far it came, or nil if it is of another change.
+    /// - Returns: whether the hardware has yet to count the store's generation.
+    /// - Throws: ``KeychainError`` of a part; the parts before it stay done.
+    func commitInParts(
+        _ operation: PendingWrite.Operation,
+        note: (PendingWrite.Outcome) -> ItemDeletion.Progress?
+    ) throws(KeychainError) -> Bool {
+        while true {
+            let (outcome, isBehind) = try commit(operation)
+            guard let progress = note(outcome) else { throw KeychainError(.internalComponent) }
+            giveWay()
+            if !progress.isUnfinished { return isBehind }
+        }
+    }
+
     private func commitPending() {
         let writes = withState { state in
             let writes = pending.withLock { pending in

@@ -165,13 +165,11 @@ extension SealedItems {
 
     private func countLater(_ state: inout State) {
         guard state.counting == nil else { return }
-        state.counting = Task(priority: .background) { [weak self, delays] in
-            for delay in delays.retries {
-                guard (try? await Task.sleep(for: delay)) != nil, let self else { return }
-                guard await settle() else { continue }
-                withState { $0.counting = nil }
-                return
-            }
+        state.counting = delays.retrying { [weak self] in
+            guard let self else { return true }
+            guard await settle() else { return false }
+            withState { $0.counting = nil }
+            return true
         }
     }
 

@@ -44,12 +44,10 @@ extension SealedItems {
     ) throws(KeychainError) -> VaultOutcome<Erasure> {
         let search = try ItemSearch(query, groups: groups, in: try keys.context())
         let erasure = ItemErasure(search: search, secret: Box(secret))
-        var isBehind = false
-        while erasure.done.isUnfinished {
-            let (outcome, isNowBehind) = try commit(.erase(erasure))
-            guard case .erased(let part) = outcome else { throw KeychainError(.internalComponent) }
-            (erasure.done, isBehind) = (part, isNowBehind)
-            giveWay()
+        let isBehind = try commitInParts(.erase(erasure)) { outcome in
+            guard case .erased(let part) = outcome else { return nil }
+            erasure.done = part
+            return part.progress
         }
         return isBehind ? .needsHardware(erasure.done.outcome) : .done(erasure.done.outcome)
     }

@@ -89,7 +89,6 @@ extension SealedItems {
     /// The cause with which the use of items would fail; nil if no fault is known.
     public func itemsFault() -> DriverCause? {
         withState { state in
-            _ = follow(&state)
             if let fault = state.fault { return fault.cause ?? .damaged }
             if let cause = state.placeFault?.cause { return cause }
             guard !storeFaults(state).isEmpty else { return nil }
@@ -99,10 +98,7 @@ extension SealedItems {
 
     /// The known faults of the items, as text; empty if there are none.
     public func storeFaults() -> [String] {
-        withState { state in
-            _ = follow(&state)
-            return storeFaults(state)
-        }
+        withState { state in storeFaults(state) }
     }
 
     private func storeFaults(_ state: borrowing State) -> [String] {

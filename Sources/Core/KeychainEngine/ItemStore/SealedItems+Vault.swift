@@ -141,12 +141,10 @@ extension SealedItems: ItemVault {
         groups: [AccessGroup]
     ) throws(KeychainError) -> VaultOutcome<Int> {
         let deletion = ItemDeletion(try ItemSearch(query, groups: groups, in: try keys.context()))
-        var isBehind = false
-        while deletion.done.isUnfinished {
-            let (outcome, isNowBehind) = try commit(.delete(deletion))
-            guard case .deleted(let part) = outcome else { throw KeychainError(.internalComponent) }
-            (deletion.done, isBehind) = (part, isNowBehind)
-            giveWay()
+        let isBehind = try commitInParts(.delete(deletion)) { outcome in
+            guard case .deleted(let part) = outcome else { return nil }
+            deletion.done = part
+            return part.progress
         }
         let count = deletion.done.count
         // Only items that were already invalidated matched; they are deleted from the file as well.

@@ -81,6 +81,30 @@ extension Keybag {
         )
     }
 
+    /// A record with its keybag key bound to an already derived passcode and a new device secret, in place of its own.
+    func rebound(
+        _ former: KeybagRecord,
+        to stretched: Key,
+        salt: [UInt8],
+        _ keybagKey: Key,
+        _ privateKey: Key,
+        using sealer: any KeySealer
+    ) async throws(KeychainError) -> KeybagRecord {
+        let binding = try await bind(
+            stretched,
+            keybagKey,
+            privateKey,
+            replacing: former,
+            storeID: former.storeID,
+            salt: salt,
+            cost: former.cost,
+            using: sealer
+        )
+        var record = former
+        binding.apply(to: &record)
+        return record
+    }
+
     /// Seals the keybag again with the passcode that just opened it.
     func migrate(
         _ record: inout KeybagRecord,
@@ -94,17 +118,14 @@ extension Keybag {
             record = try authenticRecord()
         }
         let former = record
-        let binding = try await bind(
-            stretched,
+        record = try await rebound(
+            former,
+            to: stretched,
+            salt: former.salt,
             keybagKey,
             privateKey,
-            replacing: former,
-            storeID: former.storeID,
-            salt: former.salt,
-            cost: former.cost,
             using: sealer
         )
-        binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
         try await unlock(record, with: keybagKey)
         report(.passcodeChanged, detail: "moved from \(former.assurance.name) to \(record.assurance.name)")

@@ -80,13 +80,7 @@ extension Keybag {
     /// Tries again, at first soon and then less and less often, until the hardware and the disk answer.
     private func removeLeftoversLater() {
         guard removal == nil else { return }
-        removal = Task(priority: .background) { [weak self, delays] in
-            for delay in delays.retries {
-                guard (try? await Task.sleep(for: delay)) != nil,
-                    await self?.removeLeftoversAgain() == false
-                else { return }
-            }
-        }
+        removal = delays.retrying { [weak self] in await self?.removeLeftoversAgain() ?? true }
     }
 
     /// - Returns: whether nothing is left to remove.

@@ -17,18 +17,14 @@ extension Keybag {
             using sealer: any KeySealer,
             isHardwareAway: Bool
         ) async throws(KeychainError) -> KeybagRecord {
-            let binding = try await bind(
-                stretched,
+            var record = try await rebound(
+                former,
+                to: stretched,
+                salt: salt,
                 keybagKey,
                 privateKey,
-                replacing: former,
-                storeID: former.storeID,
-                salt: salt,
-                cost: former.cost,
                 using: sealer
             )
-            var record = former
-            binding.apply(to: &record)
             try await replace(
                 former,
                 with: &record,

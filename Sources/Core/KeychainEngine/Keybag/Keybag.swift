@@ -232,9 +232,11 @@ extension Keybag {
         report(.tamperDetected, detail: "the directory was replaced while it is open; the new one is used")
     }
 
-    /// Reads a keybag again that was missing or damaged: it may have been put back.
+    /// Goes on with files that were replaced by the same, and reads a keybag again that was missing or damaged: it may have
+    /// been put back.
     func lookAgain() {
         followDirectory()
+        items.followFiles()
         switch standing {
         case .notSetUp: guard (try? KeybagFile.exists(in: directory)) == true else { return }
         case .damaged, .locked, .halfOpen, .open: guard standing.isFileDamaged else { return }
