@@ -14,20 +14,23 @@ final class PostgreSQLConnection: SQLConnection {
     var deadline: DispatchTime
 
     private enum Sent {
-        case preparation(Int)
+        case preparation(String)
         case query(isWanted: Bool)
     }
 
     private let handle: OpaquePointer
-    /// The statements that the server has prepared, by their indices.
-    private var prepared: Set<Int> = []
+    /// Whether statements are prepared once; else they are parsed each time.
+    private let preparation: StatementPreparation
+    /// The names of the statements that the server has prepared: two with the same text are one.
+    private var prepared: Set<String> = []
     /// What was sent and is not answered yet.
     private var sent: [Sent] = []
 
     /// Connects.
-    init(_ conninfo: String, deadline: DispatchTime) throws {
+    init(_ conninfo: String, _ preparation: StatementPreparation, deadline: DispatchTime) throws {
         guard let handle = PQconnectStart(conninfo) else { throw PostgreSQLFailure.lost("no memory") }
         self.handle = handle
+        self.preparation = preparation
         self.deadline = deadline
         // Otherwise libpq prints the server's notices.
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
@@ -92,17 +95,19 @@ final class PostgreSQLConnection: SQLConnection {
     }
 
     private func send(_ query: SQLQuery, isWanted: Bool) throws {
-        let index = query.statement.index
-        let name = "s\(index)"
-        if prepared.insert(index).inserted {
-            guard PQsendPrepare(handle, name, query.statement.text, 0, nil) == 1 else {
+        let (name, text) = (query.statement.name, query.statement.text)
+        let isPrepared = preparation.isPossible
+        if isPrepared, prepared.insert(name).inserted {
+            guard PQsendPrepare(handle, name, text, 0, nil) == 1 else {
                 throw PostgreSQLFailure.lost(message)
             }
-            sent.append(.preparation(index))
+            sent.append(.preparation(name))
         }
-        let values = BinaryValues(query.values)
-        let isSent = values.withPointers { pointers, lengths, formats in
-            PQsendQueryPrepared(handle, name, CInt(query.values.count), pointers, lengths, formats, 1) == 1
+        let count = CInt(query.values.count)
+        let isSent = BinaryValues(query.values).withPointers { pointers, lengths, formats in
+            isPrepared
+                ? PQsendQueryPrepared(handle, name, count, pointers, lengths, formats, 1) == 1
+                : PQsendQueryParams(handle, text, count, nil, pointers, lengths, formats, 1) == 1
         }
         guard isSent else { throw PostgreSQLFailure.lost(message) }
         sent.append(.query(isWanted: isWanted))
@@ -119,7 +124,7 @@ final class PostgreSQLConnection: SQLConnection {
                 defer { PQclear(result) }
                 let status = PQresultStatus(result)
                 guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
-                    if case .preparation(let index) = item { prepared.remove(index) }
+                    if case .preparation(let name) = item { prepared.remove(name) }
                     if status != PGRES_PIPELINE_ABORTED, failure == nil { failure = Self.failure(result) }
                     continue
                 }

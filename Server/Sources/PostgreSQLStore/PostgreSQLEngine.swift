@@ -10,9 +10,12 @@ final class PostgreSQLEngine: SQLEngine {
     private let counts = Mutex(StoreStatistics())
 
     init(_ configuration: PostgreSQLStore.Configuration) throws(StoreError) {
-        let first = PostgreSQLWorker(configuration)
+        let preparation = StatementPreparation(notice: configuration.notice)
+        let first = PostgreSQLWorker(configuration, preparation)
         try first.checkSchema()
-        let more = (1..<max(configuration.connectionCount, 1)).map { _ in PostgreSQLWorker(configuration) }
+        let more = (1..<max(configuration.connectionCount, 1)).map { _ in
+            PostgreSQLWorker(configuration, preparation)
+        }
         workers = WorkerPool(
             more + [first],
             label: "touchstone.accounts connection",
@@ -81,10 +84,14 @@ final class PostgreSQLWorker: Sendable {
     private static let mostTries = 24
 
     private let configuration: PostgreSQLStore.Configuration
+    private let preparation: StatementPreparation
     /// Locked while it works, without contention, because a worker does one job at a time.
     private let opened = Mutex<PostgreSQLConnection?>(nil)
 
-    init(_ configuration: PostgreSQLStore.Configuration) { self.configuration = configuration }
+    init(_ configuration: PostgreSQLStore.Configuration, _ preparation: StatementPreparation) {
+        self.configuration = configuration
+        self.preparation = preparation
+    }
 
     private var deadline: DispatchTime { .now() + .milliseconds(Int(configuration.timeout.milliseconds)) }
 
@@ -107,6 +114,11 @@ final class PostgreSQLWorker: Sendable {
                         where failure.isWorthRetrying && tries < Self.mostTries
                     {
                         try letOthersPass(tries)
+                    } catch let failure as PostgreSQLFailure
+                        where failure.isFromPooler && tries < Self.mostTries
+                    {
+                        // The server refused the transaction, so nothing of it is committed.
+                        preparation.found(failure)
                     } catch is StaleConnection where tries < Self.mostTries {
                         // The connection was lost while unused, before anything was to be committed.
                     }
@@ -164,6 +176,9 @@ final class PostgreSQLWorker: Sendable {
                 let wasOpen = opened != nil
                 do {
                     return .success(try body(try open(&opened)))
+                } catch let failure as PostgreSQLFailure where failure.isFromPooler {
+                    preparation.found(failure)
+                    return .success(try body(try open(&opened)))
                 } catch let failure as PostgreSQLFailure where failure.endsConnection && wasOpen {
                     opened = nil
                     return .success(try body(try open(&opened)))
@@ -195,7 +210,7 @@ final class PostgreSQLWorker: Sendable {
             return connection
         }
         opened = nil
-        let connection = try PostgreSQLConnection(configuration.conninfo, deadline: deadline)
+        let connection = try PostgreSQLConnection(configuration.conninfo, preparation, deadline: deadline)
         let timeout = configuration.timeout.milliseconds
         // The server also times out by itself, even if the client has disconnected.
         try connection.run(once: "SET statement_timeout = \(timeout)")

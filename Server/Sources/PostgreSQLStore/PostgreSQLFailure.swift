@@ -17,6 +17,13 @@ struct PostgreSQLFailure: Error {
         return state.hasPrefix("08") || state.hasPrefix("57P")
     }
 
+    /// Whether the server's prepared statements are not those of this connection: a pooler gives each transaction another
+    /// of its connections.
+    var isFromPooler: Bool {
+        // duplicate_prepared_statement, invalid_sql_statement_name
+        state == "42P05" || state == "26000"
+    }
+
     /// Whether the error is a conflict with concurrent transactions, and the same transaction may succeed now.
     ///
     /// If a concurrent transaction wrote the same key, the second try sees it and reports a conflict.

@@ -14,18 +14,23 @@ public enum PostgreSQLStore {
         public var timeout: Duration
         /// The maximum number of waiting operations; a further one fails with ``StoreError/Code/overloaded``.
         public var mostWaiting: Int
+        /// Gets a message for the log when the store finds something that an administrator should know, such as a pooler
+        /// in transaction mode.
+        public var notice: @Sendable (String) -> Void
 
         /// Creates a configuration.
         public init(
             conninfo: String,
             connectionCount: Int = 8,
             timeout: Duration = .seconds(5),
-            mostWaiting: Int = 4096
+            mostWaiting: Int = 4096,
+            notice: @escaping @Sendable (String) -> Void = { _ in }
         ) {
             self.conninfo = conninfo
             self.connectionCount = connectionCount
             self.timeout = timeout
             self.mostWaiting = mostWaiting
+            self.notice = notice
         }
     }
 
@@ -37,7 +42,11 @@ public enum PostgreSQLStore {
     public static func migrate(_ configuration: Configuration) throws(StoreError) -> (from: Int, to: Int) {
         do {
             let deadline = DispatchTime.now() + .milliseconds(Int(configuration.timeout.milliseconds))
-            let connection = try PostgreSQLConnection(configuration.conninfo, deadline: deadline)
+            let connection = try PostgreSQLConnection(
+                configuration.conninfo,
+                StatementPreparation(isPossible: false, notice: configuration.notice),
+                deadline: deadline
+            )
             // A migration has no time limit.
             connection.deadline = .distantFuture
             return try PostgreSQLSchema.migrate(connection)
@@ -72,6 +81,8 @@ enum PostgreSQLSchema {
 
     static func migrate(_ connection: PostgreSQLConnection) throws -> (from: Int, to: Int) {
         try connection.run(once: "BEGIN")
+        // Behind a pooler the time limit of another client may be in force.
+        try connection.run(once: "SET LOCAL statement_timeout = 0")
         // First of all; if this throws, the connection and its transaction end.
         _ = try connection.rows(lock)
         let dialect = Schema.Dialect.postgreSQL

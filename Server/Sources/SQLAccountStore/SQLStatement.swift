@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Synchronization
 
 /// A statement in SQL that both databases accept, with `$1`, `$2`, … for its values; prepared once per connection.
@@ -6,8 +7,11 @@ package final class SQLStatement: Sendable {
 
     /// The text.
     package let text: String
-    /// Its index among all statements of the program, by which a connection finds the prepared statement.
+    /// Its index among all statements of the program, by which a connection finds the prepared statement (SQLite).
     package let index: Int
+    /// A name that no other text has: connections behind a pooler share the statements that their server prepared, also
+    /// with other versions of the program, where an index may be another statement's.
+    package let name: String
 
     /// The text without its RETURNING clause.
     package let change: String
@@ -39,6 +43,11 @@ package final class SQLStatement: Sendable {
         self.text = text
         self.change = change
         self.returned = returned
+        name =
+            "ts_"
+            + SHA256.hash(data: Array(text.utf8)).prefix(16).map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined()
         index = Self.count.wrappingAdd(1, ordering: .relaxed).oldValue
     }
 }

@@ -72,7 +72,7 @@ package final class PostgreSQLCluster: Sendable {
 
     deinit { stop() }
 
-    private static let unprivileged =
+    static let unprivileged =
         geteuid() == 0
         ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] : []
 
@@ -140,6 +140,12 @@ package final class PostgreSQLCluster: Sendable {
 
     @discardableResult
     package func psql(_ command: String, in database: String) throws -> String {
+        try psql(command, in: database, through: directory)
+    }
+
+    /// Runs a command through the sockets of a directory: the server's, or a pooler's.
+    @discardableResult
+    func psql(_ command: String, in database: String, through directory: URL) throws -> String {
         try Self.run([
             "\(try Self.programs())/psql", "-h", directory.path, "-U", "touchstone", "-d", database, "-At",
             "-q",
