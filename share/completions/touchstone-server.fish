@@ -87,8 +87,8 @@ end
 complete -c 'touchstone-server' -f
 complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_flags_or_options "touchstone-server" version' -l 'version' -d 'Show the version.'
 complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_flags_or_options "touchstone-server" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'serve' -d 'Serve until SIGTERM or SIGINT.'
-complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'check-config' -d 'Read the configuration and the files it names, and print the settings in effect.'
+complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'serve' -d 'Serve until SIGTERM or SIGINT; SIGHUP reads the configuration again.'
+complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'check-config' -d 'Read the configuration and the files it names, try the database, and print the settings in effect.'
 complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'migrate' -d 'Migrate the database to the current version, or create it.'
 complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'version' -d 'Print the version.'
 complete -c 'touchstone-server' -n '__touchstone-server_should_offer_completions_for_positional "touchstone-server" -eq 1' -fa 'help' -d 'Show subcommand help information.'

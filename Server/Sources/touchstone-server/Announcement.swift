@@ -35,7 +35,7 @@ struct Announcement: ServiceLifecycle.Service {
 
               \(token)
 
-              curl -X POST http://\(configuration.adminListen.host):\(port)/admin/v1/bootstrap \\
+              curl -X POST \(configuration.adminTLS ? "https" : "http")://\(configuration.adminListen.host):\(port)/admin/v1/bootstrap \\
                 -H 'Content-Type: application/json' -d '{"token": "\(token)", "name": "me"}'
 
 

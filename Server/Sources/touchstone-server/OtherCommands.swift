@@ -2,17 +2,18 @@ internal import ArgumentParser
 internal import TouchstoneServer
 
 /// The command `touchstone-server check-config`.
-struct CheckConfig: ParsableCommand {
+struct CheckConfig: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
-        abstract: "Read the configuration and the files it names, and print the settings in effect."
+        abstract:
+            "Read the configuration and the files it names, try the database, and print the settings in effect."
     )
 
     @OptionGroup var options: ConfigurationOptions
 
-    func run() throws {
+    func run() async throws {
         let configuration = try options.read()
-        print(try Failure.reported { try configuration.check() })
+        do { print(try await configuration.check()) } catch { throw Failure.report(error) }
     }
 }
 

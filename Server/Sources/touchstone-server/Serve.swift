@@ -9,11 +9,15 @@ internal import UnixSignals
 
 /// `touchstone-server serve`: the default command.
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serve until SIGTERM or SIGINT.")
+    static let configuration = CommandConfiguration(
+        abstract: "Serve until SIGTERM or SIGINT; SIGHUP reads the configuration again."
+    )
 
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        // Before anything else: a SIGHUP that comes while the server starts is handled when it has.
+        EarlyHangups.hold()
         let configuration = try options.read()
         Scheduling.batchThreads(for: configuration)
         // One thread per processor that the process may use, not per processor of the machine.
@@ -26,6 +30,7 @@ struct Serve: AsyncParsableCommand {
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
         do {
             let program = try await ServerProgram.start(configuration, isAlone: true, logger: logger)
+            let hangups = await UnixSignalsSequence(trapping: .sighup)
             let group = ServiceGroup(
                 configuration: .init(
                     services: [
@@ -34,6 +39,7 @@ struct Serve: AsyncParsableCommand {
                             service: Announcement(program, configuration, logger),
                             successTerminationBehavior: .ignore
                         ),
+                        .init(service: Reloading(program, options, hangups)),
                     ],
                     gracefulShutdownSignals: [.sigterm, .sigint],
                     logger: logger

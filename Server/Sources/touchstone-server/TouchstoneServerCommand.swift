@@ -19,6 +19,7 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               listen, admin-listen       host:port of the API and of the admin port
               public-url                 the API's address as clients see it
               tls-certificate, tls-key   PEM files; without them a proxy must terminate TLS
+              admin-tls                  on or off: the admin port with the same certificate
               trusted-proxies            addresses and networks (CIDR) of proxies that name the client
               client-address-header      where: x-forwarded-for, forwarded or x-real-ip
               data-directory, database   where keys and accounts are kept
@@ -39,8 +40,12 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               endorsement                none, roots, list or any: which TPMs are certified
               endorsement-roots, endorsement-list, attestation-roots
                                          directories of PEM files, a file of SHA-256
-              service-secret-file        the secret that services present to introspect and to ask
+              service-secret-file        the secret that a service presents to introspect and to ask
+              service-secret-directory   a directory with such a file for each further service; a file
+                                         may have two secrets, in lines, while one is changed
               log-level                  trace, debug, info, notice, warning, error, critical
+
+            SIGHUP reads the file, certificates, secrets and lists again; the log says what changed.
 
             Exit status: 0 done; 64 wrong usage; 69 the database is not there or not up to date;
             78 the configuration is wrong; 1 anything else.
@@ -63,10 +68,11 @@ struct ConfigurationOptions: ParsableArguments {
     var config: String?
 
     /// - Throws: `ExitCode`, after reporting the fault.
-    func read() throws -> ServerConfiguration {
-        try Failure.reported {
-            try ServerConfiguration.read(file: config, environment: ProcessInfo.processInfo.environment)
-        }
+    func read() throws -> ServerConfiguration { try Failure.reported { try configuration() } }
+
+    /// The settings of the file and of the environment.
+    func configuration() throws(ConfigurationFault) -> ServerConfiguration {
+        try ServerConfiguration.read(file: config, environment: ProcessInfo.processInfo.environment)
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import NIOHTTP1
 import RelyingParty
@@ -117,6 +118,38 @@ extension ServerTests {
             }
         }
 
+        @Test(
+            "a list of proxies in several lines of the header is one list",
+            arguments: [
+                (ClientAddressHeader.xForwardedFor, ["198.51.100.1", "203.0.113.9", "127.0.0.2, 127.0.0.3"]),
+                (
+                    .forwarded,
+                    ["for=198.51.100.1", "for=203.0.113.9;proto=https, for=127.0.0.2", "for=127.0.0.3"]
+                ),
+            ]
+        )
+        func lines(_ header: ClientAddressHeader, _ lines: [String]) async throws {
+            try await TestServer.with {
+                $0.clientAddressHeader = header
+                $0.trustedProxies = [IPNetwork("127.0.0.0/8")].compactMap { $0 }
+            } _: { server in
+                let user = try await TestUser.make(on: server)
+                var headers = HTTPHeaders()
+                for line in lines { headers.add(name: header.rawValue, value: line) }
+                let body: JSONValue = ["username": .string(user.name), "password": "wrong wrong"]
+                let answer = try await server.send(
+                    .POST,
+                    server.api + "/v1/login/password",
+                    headers,
+                    (Array(body.text.utf8), "application/json")
+                )
+                #expect(answer.status == 401)
+                let audit = try await server.admin(.GET, "/users/\(user.id)/audit")
+                let failed = audit["records"]?.array?.first { $0["event"]?.string == "authn_login_fail" }
+                #expect(failed?["address"]?.string == "203.0.113.9", "\(audit.text)")
+            }
+        }
+
         @Test("addresses and networks are parsed, and nonsense is refused")
         func parsing() throws {
             for (text, parsed) in [
@@ -186,6 +219,15 @@ extension ServerTests {
                 (.xRealIP, "203.0.113.9, 198.51.100.1", "10.0.0.1"),
             ] as [(ClientAddressHeader, String, String)] {
                 #expect(address(header, value) == found, "\(header.rawValue): \(value)")
+                // A proxy may append a line of its own instead of an element.
+                var lines = HTTPFields()
+                for line in value.components(separatedBy: ", ") {
+                    lines.append(HTTPField(name: .known(header.rawValue), value: line))
+                }
+                if header != .xRealIP {
+                    let found = ClientAddress.of(peer: "10.0.0.1", lines, header, trusting: proxies)
+                    #expect(found == address(header, value), "\(header.rawValue) in lines: \(value)")
+                }
                 // From anybody else the field is not believed.
                 #expect(address(header, value, peer: "192.0.2.7") == "192.0.2.7")
             }

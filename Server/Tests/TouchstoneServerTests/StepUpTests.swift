@@ -15,11 +15,16 @@ extension ServerTests {
             var succeeds: Bool { self == .ownToken || self == .ownKey }
         }
 
-        @Test("a step-up ends only in the session that began it", arguments: Ender.allCases, [false, true])
-        func owner(_ ender: Ender, _ isBound: Bool) async throws {
+        @Test(
+            "a step-up ends only in the session that began it",
+            arguments: Ender.allCases,
+            ServerDatabase.allCases.flatMap { [($0, false), ($0, true)] }
+        )
+        func owner(_ ender: Ender, _ place: (database: ServerDatabase, isBound: Bool)) async throws {
+            let isBound = place.isBound
             // A session that is bound to no key has no own one.
             if ender == .ownKey, !isBound { return }
-            try await TestServer.with { server in
+            try await TestServer.with(on: place.database) { server in
                 let key = SoftProofKey()
                 let user = try await TestUser.withPasskey(on: server)
                 var session = user
@@ -67,9 +72,12 @@ extension ServerTests {
             }
         }
 
-        @Test("a step-up never lowers a session's class, and what is offered is at least as strong")
-        func classes() async throws {
-            try await TestServer.with { server in
+        @Test(
+            "a step-up never lowers a session's class, and what is offered is at least as strong",
+            arguments: ServerDatabase.allCases
+        )
+        func classes(_ database: ServerDatabase) async throws {
+            try await TestServer.with(on: database) { server in
                 let user = try await TestUser.withPasskey(on: server)
                 func offered(_ session: TestUser) async throws -> [String?]? {
                     try await session.call(.GET, "/v1/me")["stepUp"]?.array?.map(\.string)

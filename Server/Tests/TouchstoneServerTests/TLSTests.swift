@@ -15,74 +15,16 @@ import X509
 extension ServerTests {
     @Suite("TLS with certificate files")
     struct TLSTests {
-        /// A CA for localhost, and the files of one certificate.
-        private struct Files {
-            let directory: String
-            let maker: SoftManufacturer
-
-            init(_ directory: String, notBefore: TimeInterval = -3600, notAfter: TimeInterval = 3600) throws {
-                self.directory = directory
-                maker = try SoftManufacturer()
-                let leaf = try maker.certificate(
-                    subject: DistinguishedName { CommonName("localhost") },
-                    extensions: Certificate.Extensions {
-                        SubjectAlternativeNames([.dnsName("localhost")])
-                    },
-                    notBefore: notBefore,
-                    notAfter: notAfter
-                )
-                try write("tls.pem", try leaf.serializeAsPEM().pemString)
-                try write("tls.key", maker.leafKey.pemRepresentation)
-            }
-
-            func write(_ name: String, _ text: String) throws {
-                try Data((text + "\n").utf8).write(to: URL(filePath: "\(directory)/\(name)"))
-            }
-
-            func apply(to configuration: inout ServerConfiguration) {
-                configuration.publicURL = "https://localhost:8443"
-                configuration.tlsCertificate = "\(directory)/tls.pem"
-                configuration.tlsKey = "\(directory)/tls.key"
-            }
-
-            /// The status of a request by a client that trusts the CA.
-            func status(
-                port: Int,
-                connecting limit: TimeAmount = .seconds(60),
-                _ change: (inout TLSConfiguration) -> Void = { _ in }
-            ) async throws -> Int {
-                var tls = TLSConfiguration.makeClientConfiguration()
-                tls.trustRoots = .certificates([
-                    try NIOSSLCertificate(bytes: SoftManufacturer.der(maker.root), format: .der)
-                ])
-                change(&tls)
-                let client = HTTPClient(
-                    configuration: .init(tlsConfiguration: tls, timeout: .init(connect: limit))
-                )
-                let result: Result<Int, any Error>
-                do {
-                    let request = HTTPClientRequest(url: "https://localhost:\(port)/.well-known/webauthn")
-                    let answer = try await client.execute(request, timeout: .seconds(60))
-                    #expect(answer.headers.first(name: "Strict-Transport-Security") != nil)
-                    result = .success(Int(answer.status.code))
-                } catch {
-                    result = .failure(error)
-                }
-                try await client.shutdown()
-                return try result.get()
-            }
-        }
-
         /// How long a refused client retries; that others connect shows that the time would have been enough.
         private let refused = TimeAmount.seconds(1)
 
         @Test("the certificate is served from TLS 1.2 on, and nothing without TLS")
         func served() async throws {
             try await TestServer.inDirectory { directory in
-                let files = try Files(directory)
+                let files = try TLSTestFiles(directory)
                 var configuration = try TestServer.configuration(directory)
                 files.apply(to: &configuration)
-                #expect(try configuration.check().contains("(TLS)"))
+                #expect(try await configuration.check().contains("\ntls-key "))
                 try await TestServer.with(configuration) { server in
                     let port = try #require(URL(string: server.api)?.port)
                     #expect(try await files.status(port: port) == 200)
@@ -113,7 +55,7 @@ extension ServerTests {
         )
         func refused() async throws {
             try await TestServer.inDirectory { directory in
-                let files = try Files(directory)
+                let files = try TLSTestFiles(directory)
                 var configuration = try TestServer.configuration(directory)
                 files.apply(to: &configuration)
                 let key = try String(contentsOfFile: "\(directory)/tls.key", encoding: .utf8)
@@ -128,7 +70,9 @@ extension ServerTests {
                     try files.write("tls.key", key)
                     try files.write("tls.pem", certificate)
                     try files.write(name, text)
-                    let checked = #expect(throws: ConfigurationFault.self) { try configuration.check() }
+                    let checked = await #expect(throws: ConfigurationFault.self) {
+                        try await configuration.check()
+                    }
                     #expect(checked?.place.hasSuffix(named) == true, "\(String(describing: checked))")
                     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                     let started = await #expect(throws: StartError.self) {
@@ -137,7 +81,7 @@ extension ServerTests {
                     #expect(started?.kind == .configuration && started?.description.contains(named) == true)
                 }
                 try FileManager.default.removeItem(atPath: "\(directory)/tls.key")
-                #expect(throws: ConfigurationFault.self) { try configuration.check() }
+                await #expect(throws: ConfigurationFault.self) { try await configuration.check() }
             }
         }
 
@@ -147,10 +91,12 @@ extension ServerTests {
         func expired() async throws {
             for (from, to, word) in [(-7200.0, -3600.0, "expired"), (3600.0, 7200.0, "not valid before")] {
                 try await TestServer.inDirectory { directory in
-                    let files = try Files(directory, notBefore: from, notAfter: to)
+                    let files = try TLSTestFiles(directory, notBefore: from, notAfter: to)
                     var configuration = try TestServer.configuration(directory)
                     files.apply(to: &configuration)
-                    let fault = #expect(throws: ConfigurationFault.self) { try configuration.check() }
+                    let fault = await #expect(throws: ConfigurationFault.self) {
+                        try await configuration.check()
+                    }
                     #expect(fault?.reason.contains(word) == true)
                     try await TestServer.with(configuration) { server in
                         let port = try #require(URL(string: server.api)?.port)
@@ -171,7 +117,7 @@ extension ServerTests {
                 var configuration = try TestServer.configuration(directory)
                 var token = ""
                 for _ in 0..<2 {
-                    let files = try Files(directory)
+                    let files = try TLSTestFiles(directory)
                     files.apply(to: &configuration)
                     try await TestServer.with(configuration, adminToken: token.isEmpty ? nil : token) {
                         server in

@@ -192,10 +192,9 @@ enum AdminAPI {
         HealthRoutes.operations + BootstrapRoutes.operations + UserRoutes.operations
         + UserPropertyRoutes.operations + [
             Operation(.get, "/admin/v1/openapi.json", "adminOpenAPI", .open) { service, _ in
-                let address = service.configuration.adminListen
-                return .json(
-                    OpenAPIDocument(operations, server: "http://\(address.host):\(address.port)").json
-                )
+                let (address, hasTLS) = (service.configuration.adminListen, service.configuration.adminTLS)
+                let server = "\(hasTLS ? "https" : "http")://\(address.text)"
+                return .json(OpenAPIDocument(operations, server: server).json)
             }
         ]
 }

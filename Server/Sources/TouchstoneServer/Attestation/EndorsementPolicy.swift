@@ -4,7 +4,7 @@ internal import WebAuthn
 internal import X509
 
 /// Which endorsement keys are trusted: the setting `endorsement`, with the files it names.
-struct EndorsementPolicy: Sendable {
+struct EndorsementPolicy: Sendable, Equatable {
     private let trust: EndorsementTrust
     private let roots: [Certificate]
     private let anchors: Set<[UInt8]>

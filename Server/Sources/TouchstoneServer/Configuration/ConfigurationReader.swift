@@ -9,6 +9,7 @@ extension ServerConfiguration {
     /// The names of all settings.
     static let keys = [
         "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
+        "admin-tls",
         "trusted-proxies", "client-address-header", "rp-id", "rp-name", "origins", "top-origins",
         "account-page", "cors-origins",
         "profile",
@@ -16,7 +17,7 @@ extension ServerConfiguration {
         "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
-        "log-level",
+        "service-secret-directory", "log-level",
     ]
 
     /// Reads the configuration file and the environment, which takes precedence.
@@ -40,7 +41,10 @@ extension ServerConfiguration {
         }
         settings += Setting.all(in: environment)
         var configuration = ServerConfiguration(dataDirectory: standardDataDirectory(environment))
-        for setting in settings { try configuration.apply(setting) }
+        for setting in settings {
+            try configuration.apply(setting)
+            configuration.places[setting.key] = setting.place
+        }
         try configuration.checkTogether()
         return configuration
     }
@@ -72,6 +76,7 @@ extension ServerConfiguration {
             database = setting.value
         case "tls-certificate": tlsCertificate = try setting.path()
         case "tls-key": tlsKey = try setting.path()
+        case "admin-tls": adminTLS = try setting.flag()
         case "trusted-proxies":
             trustedProxies = try setting.list.map { text throws(ConfigurationFault) in
                 guard let network = IPNetwork(text) else {
@@ -88,9 +93,7 @@ extension ServerConfiguration {
         case "rp-name": rpName = setting.value
         case "origins": origins = try setting.origins()
         case "top-origins": topOrigins = try setting.origins()
-        case "account-page":
-            guard ["on", "off"].contains(setting.value) else { throw setting.fault("must be on or off") }
-            accountPage = setting.value == "on"
+        case "account-page": accountPage = try setting.flag()
         case "cors-origins":
             for origin in setting.list where PublicURL(origin)?.origin != origin {
                 throw setting.fault("must be origins as browsers write them, such as https://app.example.org")
@@ -116,6 +119,7 @@ extension ServerConfiguration {
         case "endorsement-list": endorsementList = try setting.path()
         case "attestation-roots": attestationRoots = try setting.path()
         case "service-secret-file": serviceSecretFile = try setting.path()
+        case "service-secret-directory": serviceSecretDirectory = try setting.path()
         case "log-level":
             guard Logger.Level(rawValue: setting.value) != nil else {
                 throw setting.fault("must be one of trace, debug, info, notice, warning, error, critical")
@@ -134,13 +138,20 @@ extension ServerConfiguration {
     }
 
     /// Checks that depend on more than one setting.
-    private func checkTogether() throws(ConfigurationFault) {
+    func checkTogether() throws(ConfigurationFault) {
         func fault(_ reason: String) -> ConfigurationFault {
             ConfigurationFault(place: "configuration", reason: reason)
         }
         guard let url = PublicURL(publicURL) else { throw fault("public-url is no address") }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw fault("tls-certificate and tls-key go together")
+        }
+        guard !adminTLS || tlsCertificate != nil else { throw fault("admin-tls needs tls-certificate") }
+        guard adminTLS || !adminListen.isEverywhere else {
+            throw fault(
+                "admin-listen \(adminListen.host) is every address of the machine, where tokens would be read: "
+                    + "name one, such as 127.0.0.1, or set admin-tls = on"
+            )
         }
         guard url.scheme == "https" || url.isLoopback else {
             throw fault(

@@ -25,7 +25,9 @@ enum SecretFile {
     /// The text of a file; nil if it does not exist.
     static func existing(_ path: String) throws(ConfigurationFault) -> String? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+        // The mode of the file itself, not of a link to it.
+        let file = URL(filePath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
             let mode = attributes[.posixPermissions] as? Int,
             let text = try? String(contentsOfFile: path, encoding: .utf8)
         else { throw ConfigurationFault(place: path, reason: "cannot be read") }

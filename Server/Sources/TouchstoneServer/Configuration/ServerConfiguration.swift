@@ -21,6 +21,8 @@ public struct ServerConfiguration: Sendable {
     public var tlsCertificate: String?
     /// The private key of ``tlsCertificate``, PEM.
     public var tlsKey: String?
+    /// Whether the admin port has TLS as well, with the same certificate.
+    public var adminTLS = false
     /// The networks of proxies whose ``clientAddressHeader`` is trusted.
     public var trustedProxies: [IPNetwork] = []
     /// The header field in which they name the client.
@@ -98,10 +100,16 @@ public struct ServerConfiguration: Sendable {
 
     // MARK: Others
 
-    /// A file with the secret with which other services introspect tokens and create transactions; nil: they cannot.
+    /// A file with the secret with which the service named `service` introspects tokens and creates transactions, or with
+    /// two while it changes; nil: there is no such service.
     public var serviceSecretFile: String?
+    /// A directory with such a file for each further service, which has the file's name.
+    public var serviceSecretDirectory: String?
     /// The minimum level of logged messages.
     public var logLevel = "info"
+
+    /// Where each setting is from that is not a default.
+    var places: [String: Setting.Place] = [:]
 
     /// Creates the defaults, with a data directory.
     public init(dataDirectory: String) { self.dataDirectory = dataDirectory }

@@ -2,12 +2,25 @@
 struct Setting: Sendable, Equatable {
     let key: String
     let value: String
-    /// Its place, for messages: `touchstone-server.conf, line 3` or the variable's name.
-    let place: String
+    let place: Place
+
+    /// Where a setting is.
+    enum Place: Sendable, Equatable, CustomStringConvertible {
+        /// A line of a file: `touchstone-server.conf, line 3`.
+        case file(String)
+        /// A variable of the environment, by its name.
+        case variable(String)
+
+        var description: String {
+            switch self {
+            case .file(let text), .variable(let text): text
+            }
+        }
+    }
 
     /// The fault that this setting is wrong; `reason` follows its key.
     func fault(_ reason: String) -> ConfigurationFault {
-        ConfigurationFault(place: place, reason: "\(key) \(reason)")
+        ConfigurationFault(place: "\(place)", reason: "\(key) \(reason)")
     }
 
     /// Parses the settings of a text: lines of `key = value`; `#` starts a comment.
@@ -24,7 +37,7 @@ struct Setting: Sendable, Equatable {
             guard parts.count == 2 else {
                 throw ConfigurationFault(place: place, reason: "not of the form key = value")
             }
-            let setting = Setting(key: trimmed(parts[0]), value: trimmed(parts[1]), place: place)
+            let setting = Setting(key: trimmed(parts[0]), value: trimmed(parts[1]), place: .file(place))
             guard seen.insert(setting.key).inserted else { throw setting.fault("is set twice") }
             settings.append(setting)
         }
@@ -37,7 +50,7 @@ struct Setting: Sendable, Equatable {
             .sorted { $0.key < $1.key }
             .map { name, value in
                 let key = name.dropFirst(prefix.count).lowercased().replacing("_", with: "-")
-                return Setting(key: key, value: value, place: name)
+                return Setting(key: key, value: value, place: .variable(name))
             }
     }
 
@@ -69,6 +82,12 @@ extension Setting {
         guard value.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(value), range.contains(number)
         else { throw fault("must be a whole number from \(range.lowerBound) to \(range.upperBound)") }
         return number
+    }
+
+    /// The value as `on` or `off`.
+    func flag() throws(ConfigurationFault) -> Bool {
+        guard ["on", "off"].contains(value) else { throw fault("must be on or off") }
+        return value == "on"
     }
 
     /// The value as an absolute path.
@@ -125,6 +144,12 @@ public struct ListenAddress: Sendable, Equatable {
     public var host: String
     /// The port; 0: chosen by the system.
     public var port: Int
+
+    /// Whether it is every address of the machine.
+    var isEverywhere: Bool {
+        guard let address = IPAddress(host) else { return ["", "*", "0"].contains(host) }
+        return address.bytes.allSatisfy { $0 == 0 }
+    }
 
     /// Creates an address.
     public init(host: String, port: Int) {

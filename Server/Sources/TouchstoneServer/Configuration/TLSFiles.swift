@@ -5,9 +5,9 @@ internal import X509
 
 /// The certificate and the key of the API's port, read and compared before the server listens.
 struct TLSFiles {
-    /// The TLS configuration of the port.
-    let configuration: TLSConfiguration
-    private let leaf: Certificate
+    /// The context of the ports' connections.
+    let context: NIOSSLContext
+    let leaf: Certificate
     private let path: String
 
     /// Reads the files of the settings; nil: there are none.
@@ -42,10 +42,17 @@ struct TLSFiles {
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
         configuration.applicationProtocols = ["http/1.1"]
-        guard (try? NIOSSLContext(configuration: configuration)) != nil else {
+        guard let context = try? NIOSSLContext(configuration: configuration) else {
             throw ConfigurationFault(place: key, reason: "is not the key of \(certificate)")
         }
-        self.configuration = configuration
+        self.context = context
+    }
+
+    /// The certificate's serial number and end, for the log.
+    var summary: String {
+        let serial = leaf.serialNumber.description
+        return
+            "serial number \(serial), valid until \(ISO8601DateFormatter().string(from: leaf.notValidAfter))"
     }
 
     /// Why clients will reject the certificate at a time; nil: they will not.

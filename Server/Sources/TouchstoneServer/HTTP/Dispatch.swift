@@ -8,18 +8,24 @@ internal import RelyingParty
 
 /// Runs operations: identifies the caller, calls the handler, and converts errors to responses.
 struct Dispatch: Sendable {
-    let service: Service
+    let current: CurrentService
 
     /// Adds operations to a router.
     func add(_ operations: [Operation], to router: Router<ServerContext>) {
         for operation in operations {
             router.on(RouterPath(operation.path), method: operation.method) { request, context in
-                await respond(to: request, context, operation)
+                await Dispatched(service: current.value).respond(to: request, context, operation)
             }
         }
     }
 
-    private func respond(to request: Request, _ context: ServerContext, _ operation: Operation) async
+}
+
+/// A request with the service that was in force when it arrived.
+private struct Dispatched {
+    let service: Service
+
+    func respond(to request: Request, _ context: ServerContext, _ operation: Operation) async
         -> Response
     {
         var call = Call(
@@ -67,7 +73,8 @@ struct Dispatch: Sendable {
     ///
     /// - Throws: ``Problem``; ``StoreError``.
     private func caller(of call: Call, _ access: Operation.Access) async throws -> Call.Caller {
-        let token = bearer(call.request)
+        let credentials = ServiceCredentials(call.request)
+        let token: String? = if case .bearer(let token) = credentials { token } else { nil }
         switch access {
         case .open: return .anybody
         case .openOrSession:
@@ -79,13 +86,15 @@ struct Dispatch: Sendable {
             let session = try await session(token, call)
             try service.requireFresh(session, call)
             return .session(session)
-        case .service:
-            guard let token, service.serviceSecret?.matches(token) == true else {
-                throw Problem.invalidToken(wasShown: token != nil)
-            }
-            return .service
+        case .service, .serviceOrForm:
+            if let name = credentials.flatMap(service.serviceSecrets.service) { return .service(name) }
+            // The form is read later.
+            if access == .serviceOrForm, call.request.headers[.authorization] == nil { return .anybody }
+            throw Problem.invalidToken(wasShown: token != nil)
         case .serviceOrSession:
-            if let token, service.serviceSecret?.matches(token) == true { return .service }
+            if let name = credentials.flatMap(service.serviceSecrets.service) { return .service(name) }
+            // Not the session of a cookie: whoever sends Basic is no page.
+            if case .basic = credentials { throw Problem.invalidToken(wasShown: false) }
             return .session(try await session(token, call))
         case .admin:
             guard let token, let parsed = OpaqueToken(token, .administration),
@@ -96,13 +105,6 @@ struct Dispatch: Sendable {
             }
             return .admin(admin.name)
         }
-    }
-
-    private func bearer(_ request: Request) -> String? {
-        guard let field = request.headers[.authorization] else { return nil }
-        let parts = field.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
     }
 
     private func session(_ token: String?, _ call: Call) async throws -> AuthenticatedSession {

@@ -7,11 +7,12 @@ internal import Logging
 struct Edge: RouterMiddleware {
     typealias Context = ServerContext
 
-    let service: Service
+    let current: CurrentService
     /// The operations of this port, to distinguish an unknown path from an unknown method.
     let operations: [Operation]
     let isSecure: Bool
-    let crossOrigin: CrossOrigin
+    /// Whether pages of other origins may call this port, if the settings list them.
+    let isForPages: Bool
 
     @concurrent
     func handle(
@@ -20,6 +21,8 @@ struct Edge: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
+        let service = current.value
+        let crossOrigin = isForPages ? service.crossOrigin : CrossOrigin(origins: [])
         let traceID = TraceIdentifier.of(traceParent: request.headers[.traceParent])
         var response: Response
         do {

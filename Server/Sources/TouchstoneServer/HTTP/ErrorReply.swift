@@ -54,7 +54,10 @@ enum ErrorReply {
             default: [405, 413, 415].contains(status) ? .init(code: status ?? 400) : .badRequest
             }
         var reply = Reply.json(problem.body, status: status)
-        if status == .unauthorized { reply.fields[.wwwAuthenticate] = "Bearer" }
+        if status == .unauthorized {
+            // Of the scheme that the client used too (RFC 6749, section 5.2).
+            reply.fields[.wwwAuthenticate] = #"Basic realm="touchstone", Bearer"#
+        }
         reply.fields[.retryAfter] = retryAfter.map { "\($0)" }
         return made(reply)
     }

@@ -44,9 +44,11 @@ struct Operation: Sendable {
         case session
         /// As ``session``, with an authentication within the configured time.
         case fresh
-        /// Callers with the service secret.
+        /// Services, by a secret in the header.
         case service
-        /// Callers with the service secret or an access token.
+        /// Services, by a secret in the header or in the form, which the operation itself checks.
+        case serviceOrForm
+        /// Services, or callers with an access token.
         case serviceOrSession
         /// Callers with an administrator's token; on the admin port only.
         case admin
@@ -72,7 +74,8 @@ struct Call: Sendable {
     enum Caller: Sendable {
         case anybody
         case session(AuthenticatedSession)
-        case service
+        /// A service, by its name.
+        case service(String)
         case admin(String)
     }
 
@@ -85,6 +88,11 @@ struct Call: Sendable {
             return session
         }
     }
+
+    /// The name of the calling service; nil: another caller.
+    ///
+    /// It has no character that JSON escapes.
+    var serviceName: String? { if case .service(let name) = caller { name } else { nil } }
 
     /// A parameter of the path.
     ///

@@ -3,9 +3,10 @@ internal import Foundation
 internal import Logging
 internal import RelyingParty
 internal import WebAuthn
+internal import X509
 
 /// The settings, the store and the keys for the operations; without state of its own, so that several processes can
-/// serve one store.
+/// serve one store, and one service can replace another (``CurrentService``).
 final class Service: Sendable {
     let configuration: ServerConfiguration
     let store: any AccountStore
@@ -19,44 +20,96 @@ final class Service: Sendable {
     let devices: RelyingParty
     let passwords: PasswordChecker
     let passwordPolicy: PasswordPolicy
-    let serviceSecret: ServiceSecret?
+    let serviceSecrets: ServiceSecrets
     let cookies: SessionCookies
     /// The account page; nil: disabled in the configuration.
     let page: PageFiles?
     /// Origins of pages that may make changes with a session in cookies.
     let callingOrigins: Set<String>
+    /// Other origins whose pages may call the API.
+    let crossOrigin: CrossOrigin
+    /// The trust anchors of the setting `attestation-roots`.
+    let attestationRoots: [Certificate]
     let metrics: ServerMetrics
     let logger: Logger
 
     /// Creates a service on an open and migrated store.
     ///
     /// - Throws: ``ConfigurationFault`` for files that cannot be read; ``StoreError``.
-    init(
+    convenience init(
         _ configuration: ServerConfiguration,
         store: any AccountStore,
         registry: PrometheusRegistry,
         logger: Logger
     ) async throws {
-        self.configuration = configuration
-        self.store = store
-        self.logger = logger
-        metrics = ServerMetrics(registry)
-        secrets = try await ServerSecrets(store)
-        nonces = DPoPNonces(key: secrets.nonces)
-        authority = try AttestationAuthority(directory: configuration.dataDirectory)
-        endorsement = try EndorsementPolicy(configuration)
-        passwords = try PasswordChecker(
+        let metrics = ServerMetrics(registry)
+        let secrets = try await ServerSecrets(store)
+        try self.init(
             configuration,
-            processors: Processors.count,
-            metrics
+            Lasting(
+                store: store,
+                secrets: secrets,
+                authority: try AttestationAuthority(directory: configuration.dataDirectory),
+                metrics: metrics,
+                logger: logger
+            ),
+            PasswordChecker(configuration, processors: Processors.count, metrics)
         )
+    }
+
+    /// Creates a service with other settings on the store and the keys of a former one.
+    ///
+    /// - Throws: ``ConfigurationFault`` for files that cannot be read.
+    convenience init(_ configuration: ServerConfiguration, replacing former: Service) throws {
+        let old = former.configuration
+        let isSame =
+            old.passwordWorkers == configuration.passwordWorkers
+            && old.passwordQueue == configuration.passwordQueue
+            && old.passwordCost == configuration.passwordCost
+        try self.init(
+            configuration,
+            Lasting(
+                store: former.store,
+                secrets: former.secrets,
+                authority: former.authority,
+                metrics: former.metrics,
+                logger: former.logger
+            ),
+            isSame
+                ? former.passwords
+                : PasswordChecker(configuration, processors: Processors.count, former.metrics)
+        )
+    }
+
+    /// What stays when settings change.
+    private struct Lasting {
+        let store: any AccountStore
+        let secrets: ServerSecrets
+        let authority: AttestationAuthority
+        let metrics: ServerMetrics
+        let logger: Logger
+    }
+
+    private init(_ configuration: ServerConfiguration, _ lasting: Lasting, _ passwords: PasswordChecker)
+        throws
+    {
+        self.configuration = configuration
+        store = lasting.store
+        logger = lasting.logger
+        metrics = lasting.metrics
+        secrets = lasting.secrets
+        nonces = DPoPNonces(key: secrets.nonces)
+        authority = lasting.authority
+        self.passwords = passwords
+        endorsement = try EndorsementPolicy(configuration)
         passwordPolicy = PasswordPolicy(minimum: configuration.passwordMinimum)
-        serviceSecret = try configuration.serviceSecretFile.map(ServiceSecret.init)
+        serviceSecrets = try ServiceSecrets(configuration)
         cookies = SessionCookies(isSecure: PublicURL(configuration.publicURL)?.scheme == "https")
         page = configuration.accountPage ? PageFiles(relyingParty: configuration.rpName) : nil
         callingOrigins = configuration.corsOrigins.union([configuration.publicOrigin])
-        let anchors =
-            try (configuration.attestationRoots.map(CertificateFolder.read) ?? []) + [authority.certificate]
+        crossOrigin = CrossOrigin(origins: configuration.corsOrigins)
+        attestationRoots = try configuration.attestationRoots.map(CertificateFolder.read) ?? []
+        let anchors = attestationRoots + [authority.certificate]
         let hardware: [any RegistrationRule] =
             configuration.profile == .aal3 ? [HardwareBoundKey(), NotBackedUp()] : []
         var passkeys = RelyingParty(

@@ -44,7 +44,12 @@ struct OpenAPIDocument: Sendable {
                     "accessToken": ["type": "http", "scheme": "bearer", "description": "An access token."],
                     "serviceSecret": [
                         "type": "http", "scheme": "bearer",
-                        "description": "The secret of service-secret-file.",
+                        "description": "A service's secret: service-secret-file, service-secret-directory.",
+                    ],
+                    "serviceBasic": [
+                        "type": "http", "scheme": "basic",
+                        "description":
+                            "A service's name and secret; the name is service for service-secret-file.",
                     ],
                     "adminToken": [
                         "type": "http", "scheme": "bearer", "description": "An administrator's token.",
@@ -90,8 +95,11 @@ struct OpenAPIDocument: Sendable {
         case .open: []
         case .openOrSession: [[:], scheme("accessToken"), scheme("sessionCookie")]
         case .session, .fresh: [scheme("accessToken"), scheme("sessionCookie")]
-        case .service: [scheme("serviceSecret")]
-        case .serviceOrSession: [scheme("serviceSecret"), scheme("accessToken"), scheme("sessionCookie")]
+        case .service: [scheme("serviceSecret"), scheme("serviceBasic")]
+        // The last one: client_id and client_secret in the form.
+        case .serviceOrForm: [scheme("serviceSecret"), scheme("serviceBasic"), [:]]
+        case .serviceOrSession:
+            [scheme("serviceSecret"), scheme("serviceBasic"), scheme("accessToken"), scheme("sessionCookie")]
         case .admin: [scheme("adminToken")]
         }
     }
@@ -143,7 +151,7 @@ struct OpenAPIDocument: Sendable {
         if operation.takesDPoP { codes.formUnion([.invalidDPoPProof, .useDPoPNonce]) }
         switch operation.access {
         case .open: break
-        case .service, .admin: codes.insert(.invalidToken)
+        case .service, .serviceOrForm, .admin: codes.insert(.invalidToken)
         case .openOrSession, .session, .serviceOrSession:
             codes.insert(.invalidToken)
             if operation.method != .get { codes.insert(.forbidden) }

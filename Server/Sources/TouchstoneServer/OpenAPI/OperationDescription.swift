@@ -99,6 +99,7 @@ struct OperationDescription: Sendable {
             .form(
                 Schemas.input([
                     "grant_type": Schemas.choice(["refresh_token"]), "refresh_token?": Schemas.string,
+                    "client_id?": Schemas.string,
                 ])
             )
             .replies(200, "tokens"),
@@ -106,7 +107,13 @@ struct OperationDescription: Sendable {
             .form(Schemas.input(["token": Schemas.string, "token_type_hint?": Schemas.string]))
             .reply(200, ["type": "object"]),
         "introspect": Self("Tells what a token is good for (RFC 7662).")
-            .form(Schemas.input(["token": Schemas.string])).replies(200, "introspection"),
+            .form(
+                Schemas.input([
+                    "token": Schemas.string, "token_type_hint?": Schemas.string, "client_id?": Schemas.string,
+                    "client_secret?": Schemas.string,
+                ])
+            )
+            .replies(200, "introspection"),
         "logout": Self("Ends the session.").replies(204),
         "me": Self("The account and its session.").replies(200, "me"),
         "changePassword": Self("Changes the password; all other sessions end.")

@@ -145,7 +145,8 @@ enum Schemas {
         "relatedOrigins": object(["origins": strings]),
         "metadata": object([
             "issuer": string, "token_endpoint": string, "revocation_endpoint": string,
-            "introspection_endpoint": string, "grant_types_supported": strings,
+            "introspection_endpoint": string, "introspection_endpoint_auth_methods_supported": strings,
+            "grant_types_supported": strings,
             "token_endpoint_auth_methods_supported": strings,
             "revocation_endpoint_auth_methods_supported": strings,
             "dpop_signing_alg_values_supported": strings, "acr_values_supported": strings,

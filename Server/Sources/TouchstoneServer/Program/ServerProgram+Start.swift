@@ -21,7 +21,7 @@ extension ServerProgram {
     ) async throws -> ServerProgram {
         let registry = PrometheusRegistry()
         if isAlone { MetricsSystem.bootstrap(registry) }
-        let store = try StoreOpener.open(configuration)
+        let store = try StoreOpener.open(configuration, logger)
         do {
             return try await ServerProgram(configuration, store: store, registry: registry, logger: logger)
         } catch {
@@ -59,42 +59,5 @@ extension ServerProgram {
     /// - Throws: ``StartError``.
     public static func migrate(_ configuration: ServerConfiguration) throws -> (from: Int, to: Int) {
         try StoreOpener.migrate(configuration)
-    }
-}
-
-extension ServerConfiguration {
-    /// Reads all files that the settings name, without creating any.
-    ///
-    /// - Returns: the effective settings as text, one per line.
-    /// - Throws: ``ConfigurationFault``.
-    public func check() throws(ConfigurationFault) -> String {
-        _ = try EndorsementPolicy(self)
-        _ = try attestationRoots.map(CertificateFolder.read)
-        _ = try serviceSecretFile.map(ServiceSecret.init)
-        if let complaint = try TLSFiles(self)?.complaint(at: Date()) { throw complaint }
-        return """
-            public-url         \(publicURL)
-            listen             \(listen.host):\(listen.port)\(tlsCertificate == nil ? "" : " (TLS)")
-            admin-listen       \(adminListen.host):\(adminListen.port)
-            rp-id              \(relyingPartyID)
-            origins            \(acceptedOrigins.joined(separator: " "))
-            account-page       \(accountPage ? "on" : "off")
-            cors-origins       \(corsOrigins.sorted().joined(separator: " "))
-            data-directory     \(dataDirectory)
-            database           \(databaseName)
-            profile            \(profile.rawValue)
-            device-attestation \(deviceAttestation.rawValue)
-            endorsement        \(endorsement.rawValue)
-            """
-    }
-
-    /// ``databaseAddress`` without a password, for messages.
-    var databaseName: String {
-        let address = databaseAddress
-        guard let at = address.lastIndex(of: "@"), let scheme = address.firstRange(of: "://") else {
-            return address
-        }
-        let user = address[scheme.upperBound..<at].prefix { $0 != ":" }
-        return "\(address[..<scheme.upperBound])\(user)\(address[at...])"
     }
 }

@@ -3,7 +3,6 @@ internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
-internal import HummingbirdTLS
 internal import Logging
 internal import NIOCore
 internal import RelyingParty
@@ -11,7 +10,9 @@ public import ServiceLifecycle
 
 /// The server: both ports, the store's maintenance, and an orderly shutdown.
 public final class ServerProgram: ServiceLifecycle.Service {
-    private let service: Service
+    let current: CurrentService
+    /// The certificate of the ports; nil: they speak plain HTTP.
+    let tlsFiles: CurrentTLSFiles?
     private let api: Application<RouterResponder<ServerContext>>
     private let admin: Application<RouterResponder<ServerContext>>
     let store: any AccountStore
@@ -30,22 +31,27 @@ public final class ServerProgram: ServiceLifecycle.Service {
         logger: Logger
     ) async throws {
         let service = try await Service(configuration, store: store, registry: registry, logger: logger)
-        self.service = service
+        let current = CurrentService(service)
+        self.current = current
         self.store = store
+        let files = try TLSFiles(configuration)
+        if let complaint = files?.complaint(at: Date()) { logger.error("\(complaint)") }
+        let tlsFiles = files.map(CurrentTLSFiles.init)
+        self.tlsFiles = tlsFiles
         let ports = ListeningPorts()
         self.ports = ports
         let isSecure = PublicURL(configuration.publicURL)?.scheme == "https"
         let apiRouter = Self.router(
             API.operations,
-            service,
+            current,
             isSecure: isSecure,
-            origins: configuration.corsOrigins
+            isForPages: true
         )
-        let adminRouter = Self.router(AdminAPI.operations, service, isSecure: false)
+        let adminRouter = Self.router(AdminAPI.operations, current, isSecure: false, isForPages: false)
         routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
         api = Application(
             router: apiRouter,
-            server: try Self.builder(configuration, logger),
+            server: Self.builder(configuration, tlsFiles),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: configuration.listen.port),
                 reuseAddress: true,
@@ -56,7 +62,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
         )
         admin = Application(
             router: adminRouter,
-            server: Self.plain(configuration),
+            server: Self.builder(configuration, configuration.adminTLS ? tlsFiles : nil),
             configuration: .init(
                 address: .hostname(configuration.adminListen.host, port: configuration.adminListen.port),
                 reuseAddress: true,
@@ -68,7 +74,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
     }
 
     /// The number of password derivations running or waiting.
-    var passwordsInWork: Int { service.passwords.pool.depth }
+    var passwordsInWork: Int { current.value.passwords.pool.depth }
 
     private static func routes(of router: Router<ServerContext>) -> [String] {
         router.routes.map { "\($0.method.rawValue) \($0.path.description)" }
@@ -76,30 +82,32 @@ public final class ServerProgram: ServiceLifecycle.Service {
 
     private static func router(
         _ operations: [Operation],
-        _ service: Service,
+        _ current: CurrentService,
         isSecure: Bool,
-        origins: Set<String> = []
+        isForPages: Bool
     ) -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         router.add(
             middleware: Edge(
-                service: service,
+                current: current,
                 operations: operations,
                 isSecure: isSecure,
-                crossOrigin: CrossOrigin(origins: origins)
+                isForPages: isForPages
             )
         )
-        Dispatch(service: service).add(operations, to: router)
+        Dispatch(current: current).add(operations, to: router)
         return router
     }
 
-    /// A server without TLS; the header fields of a request may have 32 KiB.
+    /// A server, with TLS if there are files; the header fields of a request may have 32 KiB.
     ///
     /// ``RequestDeadline`` also closes idle connections.
-    private static func plain(_ configuration: ServerConfiguration) -> HTTPServerBuilder {
+    private static func builder(_ configuration: ServerConfiguration, _ files: CurrentTLSFiles?)
+        -> HTTPServerBuilder
+    {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
         return HTTPServerBuilder { responder in
-            LoopBoundChannel(
+            let plain = LoopBoundChannel(
                 HTTP1Channel(
                     responder: responder,
                     configuration: .init(
@@ -112,27 +120,21 @@ public final class ServerProgram: ServiceLifecycle.Service {
                     )
                 )
             )
+            guard let files else { return plain }
+            return RenewableTLSChannel(plain, files)
         }
-    }
-
-    private static func builder(_ configuration: ServerConfiguration, _ logger: Logger) throws
-        -> HTTPServerBuilder
-    {
-        guard let files = try TLSFiles(configuration) else { return plain(configuration) }
-        if let complaint = files.complaint(at: Date()) { logger.error("\(complaint)") }
-        return try .tls(plain(configuration), tlsConfiguration: files.configuration)
     }
 
     /// Runs until the task is cancelled or the service group shuts down: requests in progress are finished.
     public func run() async throws {
         let now = Timestamp.now
-        await service.audit(AuditEvent(.startup, reason: ServerVersion.text), at: now)
+        await current.value.audit(AuditEvent(.startup, reason: ServerVersion.text), at: now)
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: Upkeep(service)), .init(service: admin), .init(service: api),
+                    .init(service: Upkeep(current)), .init(service: admin), .init(service: api),
                 ],
-                logger: service.logger
+                logger: current.value.logger
             )
         )
         do {
@@ -145,7 +147,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
     }
 
     private func end() async {
-        await service.audit(AuditEvent(.shutdown), at: .now)
-        await service.store.close()
+        await current.value.audit(AuditEvent(.shutdown), at: .now)
+        await store.close()
     }
 }

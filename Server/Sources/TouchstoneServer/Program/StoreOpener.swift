@@ -1,25 +1,73 @@
 internal import AccountStore
 internal import Foundation
+internal import Logging
 internal import PostgreSQLStore
 internal import SQLiteStore
+internal import Synchronization
 
 /// Opens the configured store.
 enum StoreOpener {
     /// Opens the store; a missing SQLite file is created.
     ///
     /// - Throws: ``StartError``.
-    static func open(_ configuration: ServerConfiguration) throws(StartError) -> any AccountStore {
+    static func open(_ configuration: ServerConfiguration, _ logger: Logger) throws(StartError)
+        -> any AccountStore
+    {
         try makeDirectory(configuration)
         let address = configuration.databaseAddress
         do throws(StoreError) {
-            guard isFile(address) else { return try PostgreSQLStore.open(.init(conninfo: address)) }
-            if !FileManager.default.fileExists(atPath: address) {
+            if isFile(address), !FileManager.default.fileExists(atPath: address) {
                 _ = try SQLiteStore.migrate(.init(path: address))
             }
-            return try SQLiteStore.open(.init(path: address))
+            return try openExisting(address) { logger.warning("\(configuration.databaseName): \($0)") }
         } catch {
             throw failure(error, configuration)
         }
+    }
+
+    /// Opens the store, writes to it and closes it again; a missing SQLite file is not created.
+    ///
+    /// - Returns: what was found, in words.
+    /// - Throws: ``StartError``.
+    static func check(_ configuration: ServerConfiguration) async throws(StartError) -> String {
+        let address = configuration.databaseAddress
+        if isFile(address), !FileManager.default.fileExists(atPath: address) {
+            return "does not exist yet; serve and migrate create it"
+        }
+        var notices: [String] = []
+        do throws(StoreError) {
+            let found = Notices()
+            let store = try openExisting(address) { found.add($0) }
+            let readiness: StoreError?
+            do throws(StoreError) {
+                try await store.checkReady(now: .now)
+                readiness = nil
+            } catch {
+                readiness = error
+            }
+            await store.close()
+            if let readiness { throw readiness }
+            notices = found.all
+        } catch {
+            throw failure(error, configuration)
+        }
+        return (["can be used"] + notices).joined(separator: "; ")
+    }
+
+    /// What a store says for the log.
+    private final class Notices: Sendable {
+        private let texts = Mutex<[String]>([])
+        var all: [String] { texts.withLock { $0 } }
+        func add(_ text: String) { texts.withLock { $0.append(text) } }
+    }
+
+    private static func openExisting(
+        _ address: String,
+        notice: @escaping @Sendable (String) -> Void
+    ) throws(StoreError) -> any AccountStore {
+        try isFile(address)
+            ? SQLiteStore.open(.init(path: address))
+            : PostgreSQLStore.open(.init(conninfo: address, notice: notice))
     }
 
     /// Migrates the schema to the current version, creating it if necessary.

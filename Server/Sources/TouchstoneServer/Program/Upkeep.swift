@@ -4,16 +4,17 @@ internal import ServiceLifecycle
 
 /// Purges expired rows from the store, a part at a time; several servers may do so on one store.
 struct Upkeep: ServiceLifecycle.Service {
-    private let service: Service
+    private let current: CurrentService
 
     private static let interval = Duration.seconds(60)
 
-    init(_ service: Service) { self.service = service }
+    init(_ current: CurrentService) { self.current = current }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                do throws(StoreError) { try await purge() } catch {
+                let service = current.value
+                do throws(StoreError) { try await purge(service) } catch {
                     service.logger.error("upkeep: \(error)")
                 }
                 do { try await Task.sleep(for: Self.interval) } catch { return }
@@ -21,7 +22,7 @@ struct Upkeep: ServiceLifecycle.Service {
         }
     }
 
-    private func purge() async throws(StoreError) {
+    private func purge(_ service: Service) async throws(StoreError) {
         let hours = service.configuration.auditRetention
         let settings = PurgeSettings(
             // A century stands for no limit, so that times do not overflow.

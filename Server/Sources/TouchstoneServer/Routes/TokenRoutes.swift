@@ -10,7 +10,14 @@ enum TokenRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/v1/token", "token", .open, hasOAuthErrors: true, takesDPoP: true, handle: refresh),
         Operation(.post, "/v1/revoke", "revoke", .open, hasOAuthErrors: true, handle: revoke),
-        Operation(.post, "/v1/introspect", "introspect", .service, hasOAuthErrors: true, handle: introspect),
+        Operation(
+            .post,
+            "/v1/introspect",
+            "introspect",
+            .serviceOrForm,
+            hasOAuthErrors: true,
+            handle: introspect
+        ),
     ]
 
     private static func refresh(_ service: Service, _ call: Call) async throws -> Reply {
@@ -79,6 +86,7 @@ enum TokenRoutes {
 
     private static func introspect(_ service: Service, _ call: Call) async throws -> Reply {
         let form = try await BodyReader.form(of: call.request)
+        _ = try service.callingService(call, form)
         guard let text = form["token"] else { throw OAuthProblem(.invalidRequest, "token is missing") }
         guard let (digest, kind) = token(text),
             let live = try await service.store.liveSession(digest, kind, now: call.now)

@@ -70,7 +70,12 @@ enum TransactionRoutes {
         )
         try await service.store.createTransaction(
             transaction,
-            audit: call.event(.transactionCreated, account: account, reason: type)
+            audit: call.event(
+                .transactionCreated,
+                account: account,
+                reason: type,
+                details: call.serviceName.map { #"{"service":"\#($0)"}"# } ?? ""
+            )
         )
         return Reply.json(try transaction.json, status: .created)
             .with(.location, "/v1/transactions/\(Base64URL.encode(transaction.id.bytes))")

@@ -27,6 +27,9 @@ enum WellKnownRoutes {
             "token_endpoint": .string("\(url)/v1/token"),
             "revocation_endpoint": .string("\(url)/v1/revoke"),
             "introspection_endpoint": .string("\(url)/v1/introspect"),
+            "introspection_endpoint_auth_methods_supported": [
+                "client_secret_basic", "client_secret_post", "Bearer",
+            ],
             "grant_types_supported": ["refresh_token"],
             "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],

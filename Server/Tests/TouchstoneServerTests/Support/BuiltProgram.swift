@@ -44,7 +44,19 @@ final class BuiltProgram: Sendable {
         return (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
     }
 
+    /// Its output, once that contains `text` so many times or the program has exited.
+    func output(until text: String, times: Int) async throws -> String {
+        while true {
+            let written = try await output(until: nil)
+            if written.ranges(of: text).count >= times || !process.isRunning { return written }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     func terminate() { process.terminate() }
+
+    /// Sends SIGHUP, as `systemctl reload` does.
+    func hangUp() { Foundation.kill(process.processIdentifier, SIGHUP) }
 
     /// Kills it with SIGKILL, like a crash.
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
