@@ -111,6 +111,7 @@ struct SessionExplorer {
             .answered(box: box - 1, .passcode),
             .claimed, .sensor(.armed), .sensor(.finger("left-thumb")), .sensor(.fingerPresent),
             .sensor(.retry("verify-retry-scan")), .verdict(.match), .verdict(.noMatch),
+            .unseenMatch,
             .sensorFailed(FingerprintError(.cancelled)), .sensorFailed(FingerprintError(.alreadyInUse)),
             .sensorFailed(FingerprintError(.noSuchDevice)),
             .opened, .wrong, .openFailed(missing), .openFailed(KeychainError(.io)),

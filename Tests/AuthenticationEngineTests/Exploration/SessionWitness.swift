@@ -11,7 +11,7 @@ import KeychainModel
 ///    not count if the passcode is due, the keybag is locked, the passcode was never entered, or the enrolment
 ///    changed.
 /// 2. A count is saved before every arming and every passcode try, one for each; it is refunded only if no
-///    touch took place and no passcode was judged.
+///    touch failed and no passcode was judged.
 /// 3. No action follows the end; the end comes only after the sensor's last event and a passcode's verdict.
 /// 4. Every prompt is removed: there is at most one, it is the one the session knows, a match removes it, and
 ///    the sensor is armed only while it is visible.
@@ -68,6 +68,9 @@ struct SessionWitness: Hashable {
             isFingerCounted = false
             isMatched = verdict == .match
             looksBeforeMatch = looks
+        case .unseenMatch where isArmed:
+            // The right finger: the attempt did not fail.
+            (isArmed, isHeld, hadContact, isScanning) = (false, false, false, false)
         case .sensorFailed where isArmed || isClaiming:
             if isArmed, isScanning { isFingerCounted = false }
             isArmed = false

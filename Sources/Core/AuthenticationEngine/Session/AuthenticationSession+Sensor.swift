@@ -96,6 +96,14 @@ extension AuthenticationSession {
         return look(.afterMatch) + [.dismissBox]
     }
 
+    /// A match that opens nothing, because its prompt was lost; the finger was right, so the attempt is given back.
+    mutating func matchedUnseen(at now: BootTime) -> [SessionAction] {
+        guard sensor == .armed else { return [] }
+        attempt = nil
+        record = BiometryAttempts(record).refunded()
+        return [.relax(record)] + sensorFailed(FingerprintError(.cancelled), at: now)
+    }
+
     mutating func refused(at now: BootTime) -> [SessionAction] {
         guard sensor == .armed else { return [] }
         attempt = nil

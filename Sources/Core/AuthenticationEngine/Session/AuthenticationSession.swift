@@ -66,6 +66,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         case .sensor(let status): return progressed(status, at: now)
         case .verdict(.match): return matched(at: now)
         case .verdict(.noMatch): return refused(at: now)
+        case .unseenMatch: return matchedUnseen(at: now)
         case .sensorFailed(let error): return sensorFailed(error, at: now)
         case .opened: return opened(at: now)
         case .wrong: return wrong(at: now)

@@ -18,6 +18,8 @@ enum SessionEvent: Sendable {
     case sensor(FingerprintStatus)
     /// The sensor gave a verdict and judges no further touch.
     case verdict(FingerprintVerdict)
+    /// The sensor found a match, and nobody could see or cancel what it would be for.
+    case unseenMatch
     /// The sensor is disarmed, or was never claimed: it failed, or was stopped.
     case sensorFailed(FingerprintError)
     /// The passcode opened the keybag.

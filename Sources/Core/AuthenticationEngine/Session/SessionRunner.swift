@@ -174,7 +174,7 @@ actor SessionRunner {
         case .event(let event):
             switch event {
             case .wrong: if let typed = typed.take() { wrong.append(typed) }
-            case .verdict: sensor = .worked
+            case .verdict, .unseenMatch: sensor = .worked
             case .sensorFailed(let error) where error.callsForPause: sensor = .broke
             default: break
             }
@@ -274,8 +274,7 @@ extension SessionRunner {
                 mailbox.yield(.event(.sensor(status)))
             }
             if verdict == .match, boxTask != nil, await !ports.prompter.stillShows(at: request.origin) {
-                // Nobody can see or cancel what the touch would be for.
-                mailbox.yield(.event(.sensorFailed(FingerprintError(.cancelled))))
+                mailbox.yield(.event(.unseenMatch))
                 return
             }
             mailbox.yield(.event(.verdict(verdict)))
