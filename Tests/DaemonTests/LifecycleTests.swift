@@ -55,8 +55,7 @@ struct LifecycleTests {
         )
         #expect(first.status == 0)
         #expect(first.output.isEmpty)
-        let client = try TestClient(UnixSocket.connect(to: home.layout.socket))
-        try await client.hello()
+        let client = try await home.client()
         let reply = try await client.call(.status, EmptyBody())
         guard case .array(let fields)? = reply.body, fields.count > 15,
             case .unsigned(let number) = fields[15], let process = pid_t(exactly: number)

@@ -14,8 +14,7 @@ struct ReplayTests {
         func client() throws -> TestClient {
             try TestClient(UnixSocket.connect(to: keychain.layout.socket))
         }
-        let owner = try client()
-        try await owner.hello()
+        let owner = try await TestClient.greeted(at: keychain.layout.socket)
         let item = AddItem(
             itemClass: .genericPassword,
             attributes: [.account: .string("guarded")],
@@ -42,8 +41,7 @@ struct ReplayTests {
         #expect(keychain.prompts == boxes)
 
         // The same request on an authenticated connection needs its own prompt.
-        let other = try client()
-        try await other.hello()
+        let other = try await TestClient.greeted(at: keychain.layout.socket)
         let again = try await other.call(.copyItems, look)
         #expect(again.status == .success && again.body == read.body)
         #expect(keychain.prompts == boxes + 1)

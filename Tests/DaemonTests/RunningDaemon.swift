@@ -43,9 +43,28 @@ final class DaemonHome {
 
     var environment: [String: String] { ["TOUCHSTONE_HOME": directory.path, "HOME": directory.path] }
 
+    /// A client of the daemon here after its hello.
+    func client() async throws -> TestClient { try await TestClient.greeted(at: layout.socket) }
+
     /// Changes the owner of all files.
     func give(to user: UInt32) {
         for path in [directory.path, layout.configurationFile] { chown(path, user, user) }
+    }
+}
+
+extension TestClient {
+    /// A client of the daemon at a socket after its hello, which a busy machine may delay beyond what the daemon allows; it is
+    /// repeated then.
+    static func greeted(at socket: String) async throws -> TestClient {
+        try await Deadline.wait(for: "a hello in time") {
+            let client = try TestClient(UnixSocket.connect(to: socket))
+            do {
+                try await client.hello()
+                return client
+            } catch TestFailure.closed {
+                return nil
+            }
+        }
     }
 }
 
@@ -83,18 +102,8 @@ final class RunningDaemon {
 
     deinit { process.stop() }
 
-    /// A client after its hello; on a busy machine a hello may be too late, and is repeated.
-    func client() async throws -> TestClient {
-        try await Deadline.wait(for: "a hello in time") {
-            let client = try connect()
-            do {
-                try await client.hello()
-                return client
-            } catch TestFailure.closed {
-                return nil
-            }
-        }
-    }
+    /// A client after its hello.
+    func client() async throws -> TestClient { try await home.client() }
 
     /// A client before its hello.
     func connect() throws -> TestClient { try TestClient(UnixSocket.connect(to: home.layout.socket)) }
