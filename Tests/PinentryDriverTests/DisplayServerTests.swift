@@ -6,86 +6,6 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// An X server without a screen.
-private final class XServer: @unchecked Sendable {  // only deinit touches the process
-    /// The sockets at which it listens.
-    enum Sockets: CaseIterable, Sendable {
-        case both, pathAlone, abstractAlone
-
-        var arguments: [String] {
-            switch self {
-            case .both: []
-            case .pathAlone: ["-nolisten", "local"]
-            case .abstractAlone: ["-nolisten", "unix"]
-            }
-        }
-    }
-
-    let number = 100_000 + Int.random(in: 0..<800_000)
-    private let server = Process()
-
-    var name: String { ":\(number)" }
-    var path: String { "/tmp/.X11-unix/X\(number)" }
-
-    init(_ sockets: Sockets) async throws {
-        server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-        server.arguments =
-            [name, "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset"] + sockets.arguments
-        server.standardInput = FileHandle.nullDevice
-        server.standardOutput = FileHandle.nullDevice
-        server.standardError = FileHandle.nullDevice
-        try server.run()
-        try await Deadline.wait(for: "the display's socket") {
-            guard self.server.isRunning else { throw Timeout() }
-            // Addresses of others need not be UTF-8.
-            let sockets = try Data(contentsOf: URL(fileURLWithPath: "/proc/net/unix"))
-            return sockets.range(of: Data("X11-unix/X\(self.number)\n".utf8)) != nil ? true : nil
-        }
-    }
-
-    deinit {
-        kill(server.processIdentifier, SIGKILL)
-        unlink(path)
-        unlink("/tmp/.X\(number)-lock")
-    }
-}
-
-/// A program that takes a display's address and relays its connections to a hidden server.
-private final class Relay: @unchecked Sendable {  // only deinit touches the process
-    private static let script = """
-        use Socket; use IO::Select;
-        my ($address, $to) = @ARGV;
-        $address =~ s/^@/\\0/;
-        socket(my $listener, AF_UNIX, SOCK_STREAM, 0) or die;
-        bind($listener, pack("S a*", AF_UNIX, $address)) or die "bind: $!";
-        listen($listener, 16) or die;
-        $| = 1; print "ready\\n";
-        my $set = IO::Select->new($listener); my %other;
-        while (1) { for my $ready ($set->can_read) {
-            if ($ready == $listener) {
-                accept(my $client, $listener); socket(my $server, AF_UNIX, SOCK_STREAM, 0);
-                connect($server, sockaddr_un($to)) or die "connect: $!";
-                ($other{$client}, $other{$server}) = ($server, $client); $set->add($client, $server);
-            } elsif (sysread($ready, my $bytes, 65536)) { syswrite($other{$ready}, $bytes) }
-            else { $set->remove($ready, $other{$ready}); close($other{$ready}); close($ready) }
-        } }
-        """
-    private let process = Process()
-
-    init(at address: String, to path: String) throws {
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/perl")
-        process.arguments = ["-e", Self.script, address, path]
-        process.standardOutput = output
-        try process.run()
-        guard output.fileHandleForReading.availableData.starts(with: Array("ready".utf8)) else {
-            throw Timeout()
-        }
-    }
-
-    deinit { kill(process.processIdentifier, SIGKILL) }
-}
-
 /// The channel of a prompt that is shown, and removed at once.
 private func channel(_ prompter: PinentryPrompter, at origin: PromptOrigin) async throws -> PromptChannel? {
     let shown = Guarded<(count: Int, channel: PromptChannel?)>((0, nil))
@@ -150,12 +70,12 @@ struct DisplayServerTests {
         let before = try await channel(prompter, at: origin)
         #expect(before != nil)
         let kept = seen.path + ".kept"
-        var relay: Relay?
+        var relay: DisplayRelay?
         if attack != .abstractAddress { rename(seen.path, kept) }
         switch attack {
-        case .abstractAddress: relay = try Relay(at: "@" + seen.path, to: hidden.path)
+        case .abstractAddress: relay = try await DisplayRelay(at: "@" + seen.path, to: hidden.path)
         case .renamedSocket: rename(hidden.path, seen.path)
-        case .boundPath: relay = try Relay(at: seen.path, to: hidden.path)
+        case .boundPath: relay = try await DisplayRelay(at: seen.path, to: hidden.path)
         case .link: symlink(hidden.path, seen.path)
         }
         let other = try await channel(prompter, at: origin)
@@ -225,7 +145,7 @@ struct WaylandServerTests {
             let before = try await channel(prompter, at: origin)
             #expect(before != nil && expected == [before])
             rename(path, path + ".kept")
-            let relay = try Relay(at: path, to: path + ".kept")
+            let relay = try await DisplayRelay(at: path, to: path + ".kept")
             let other = try await channel(prompter, at: origin)
             #expect(other != nil && other != before)
             unlink(path)

@@ -31,8 +31,6 @@ struct EarlyKeyTests {
 
     /// Longer than a busy machine may delay a key that is pressed as soon as a prompt appears.
     static let readingPause = Duration.seconds(3)
-    /// When a person has read a prompt.
-    static let afterPause = readingPause + .milliseconds(300)
 
     private let terminal: PseudoTerminal
 
@@ -57,7 +55,7 @@ struct EarlyKeyTests {
             case .before, .atOnce, .twice: break
             case .acrossStart: terminal.press(.text("ild"), .enter)
             case .acrossPause:
-                try await Task.sleep(for: Self.afterPause)
+                try await terminal.waitUntilKeysCount()
                 terminal.press(.text("m -rf build"), .enter)
             }
             if moment.reachesPrompt {
@@ -65,7 +63,7 @@ struct EarlyKeyTests {
                 try await terminal.wait(for: "discarded.")
                 try await terminal.wait(for: "Passcode:")
             }
-            try await Task.sleep(for: Self.afterPause)
+            try await terminal.waitUntilKeysCount()
             terminal.press(.text("correct horse"), .enter)
         }()
         let prompter = PinentryPrompter(program, readingPause: Self.readingPause)
@@ -95,7 +93,7 @@ struct EarlyKeyTests {
             try await terminal.wait(for: "[oc]?")
             try await terminal.wait(for: "discarded.")
             try await terminal.wait(for: "[oc]?")
-            try await Task.sleep(for: Self.afterPause)
+            try await terminal.waitUntilKeysCount()
             terminal.press(.text("o"))
         }()
         #expect(try await Answer(prompter, prompt, at: terminal) == .confirmed)
@@ -117,7 +115,7 @@ struct EarlyKeyTests {
             try await terminal.wait(for: "New:")
             try await terminal.wait(for: "discarded.")
             try await terminal.wait(for: "New:")
-            try await Task.sleep(for: Self.afterPause)
+            try await terminal.waitUntilKeysCount()
             terminal.press(.text("three"), .enter)
             try await terminal.wait(for: "Again:")
             terminal.pressBlindly(.text("three"), .enter)
@@ -137,15 +135,20 @@ struct EarlyKeyTests {
             drawsTouches: true,
             readingPause: Self.readingPause
         )
+        let isOver = Guarded(false)
         terminal.pressBlindly(.text("cp "))
         terminal.press(.text("p p\u{1B}"), uponSight: "Cancel")
         async let pressing: Void = {
             try await terminal.wait(for: "Cancel")
-            try await Task.sleep(for: Self.afterPause)
-            terminal.press(.text("p"))
+            // Pressed again and again, it counts once the pause is over.
+            while !isOver.withLock({ $0 }) {
+                terminal.pressBlindly(.text("p"))
+                try await Task.sleep(for: .milliseconds(20))
+            }
         }()
         let start = ContinuousClock.now
         #expect(try await Answer(prompter, prompt, at: terminal) == .fallback)
+        isOver.withLock { $0 = true }
         #expect(ContinuousClock.now - start >= Self.readingPause)
         try await pressing
     }

@@ -44,9 +44,9 @@ final class Jobs {
     }
 
     /// Waits for a program that writes its process ID to a file.
-    private func client(in file: String) async throws -> PromptClient {
+    func client(in file: String) async throws -> PromptClient {
         let client: PromptClient = try await Deadline.wait(for: "the job") {
-            guard let bytes = contents(of: file), let number = Int32(bytes),
+            guard let text = contents(of: file), let number = Int32(text.prefix { $0 != "\n" }),
                 let stat = ProcessStat(of: number)
             else { return nil }
             return PromptClient(process: number, start: stat.start)
@@ -76,31 +76,31 @@ final class Jobs {
     func standing(of client: PromptClient, to other: PseudoTerminal? = nil) -> TerminalStanding {
         let descriptor = unsafe open((other ?? terminal).name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         defer { close(descriptor) }
-        return TerminalStanding(of: client, to: descriptor, daemon: 0)
-    }
-
-    private func contents(of path: String) -> String? {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var octets = [UInt8](repeating: 0, count: 32)
-        let count = unsafe read(file, &octets, octets.count)
-        return String(decoding: octets[..<max(0, count)].prefix { $0 > 0x20 }, as: UTF8.self)
+        let isEditing = other == nil && !terminal.isCanonical
+        return TerminalStanding(of: client, to: descriptor, isEditing: isEditing, daemon: 0)
     }
 }
 
 /// A program that joins a process group of its session when it is told.
 struct Joiner {
-    /// Reports its process ID, then joins each group that is written to the file `.group`.
+    /// Reports its process ID, then joins each group that is written to the file `.group`, and makes a sibling of its own
+    /// when there is a file `.clone`.
     static let script = """
         my $file = shift;
+        my $clone = `uname -m` eq "x86_64\\n" ? 56 : 220;
         sub put { open(my $f, '>', "$_[0].new"); print $f $_[1]; close($f); rename("$_[0].new", $_[0]); }
-        put($file, "$$\\n");
+        put($file, readlink("/proc/self") . "\\n");
         for (1..60000) {
             if (open(my $f, '<', "$file.group")) {
                 my $group = <$f>;
                 unlink("$file.group");
                 setpgrp(0, $group) or die "setpgrp: $!";
+            }
+            if (unlink("$file.clone")) {
+                # CLONE_PARENT | SIGCHLD: the new process has this one's parent.
+                my $child = syscall($clone, 0x8000 | 17, 0, 0, 0, 0);
+                die "clone: $!" if $child < 0;
+                if ($child == 0) { $file .= ".sibling"; put($file, readlink("/proc/self") . "\\n"); }
             }
             select(undef, undef, undef, 0.01);
         }
@@ -111,13 +111,25 @@ struct Joiner {
 
     init(client: PromptClient, file: String) { (self.client, self.file) = (client, file) }
 
-    /// Joins a group, and waits until it is a member.
-    func join(_ group: Int32) async throws {
-        let (new, text) = ("\(file).group", "\(group)")
+    /// Starts a process whose parent is this one's parent (`CLONE_PARENT`), in the same group.
+    func sibling(in jobs: Jobs) async throws -> Joiner {
+        tell("clone", "")
+        let client = try await jobs.client(in: file + ".sibling")
+        return Joiner(client: client, file: file + ".sibling")
+    }
+
+    /// Writes an order for the script.
+    private func tell(_ order: String, _ text: String) {
+        let new = "\(file).\(order)"
         let descriptor = unsafe open(new + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         _ = unsafe write(descriptor, text, text.utf8.count)
         close(descriptor)
         unsafe rename(new + ".new", new)
+    }
+
+    /// Joins a group, and waits until it is a member.
+    func join(_ group: Int32) async throws {
+        tell("group", "\(group)")
         try await Deadline.wait(for: "the joiner to join \(group)") {
             ProcessStat(of: client.process)?.processGroup == group ? true : nil
         }

@@ -6,52 +6,6 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// A second devpts instance, whose terminals have the device numbers of the first one's.
-private final class SecondInstance {
-    /// Where it is mounted.
-    let path: String
-    private let directory: TemporaryDirectory
-    private var primaries: [CInt] = []
-
-    /// Whether this machine lets tests mount.
-    static let isPossible: Bool = {
-        guard geteuid() == 0, let directory = try? TemporaryDirectory() else { return false }
-        guard mount(directory.path) else { return false }
-        return unsafe umount2(directory.path, CInt(MNT_DETACH)) == 0
-    }()
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        path = directory.path
-        guard Self.mount(path) else { throw Timeout() }
-    }
-
-    deinit {
-        for primary in primaries { close(primary) }
-        unsafe umount2(path, CInt(MNT_DETACH))
-    }
-
-    private static func mount(_ path: String) -> Bool {
-        unsafe Glibc.mount("devpts", path, "devpts", 0, "ptmxmode=0666,mode=0620") == 0
-    }
-
-    /// Makes a terminal with the number of another one, and returns its path.
-    func terminal(like other: PseudoTerminal) throws -> String {
-        let number = try #require(CUnsignedInt(other.name.dropFirst("/dev/pts/".count)))
-        while true {
-            let primary = unsafe open(path + "/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-            guard primary >= 0 else { throw Timeout() }
-            primaries.append(primary)
-            var (unlocked, found) = (CInt(0), CUnsignedInt(0))
-            // TIOCSPTLCK and TIOCGPTN (linux/tty.h).
-            guard unsafe ioctl(primary, 0x4004_5431, &unlocked) == 0,
-                unsafe ioctl(primary, 0x8004_5430, &found) == 0, found <= number
-            else { throw Timeout() }
-            if found == number { return "\(path)/\(number)" }
-        }
-    }
-}
-
 @Suite("Terminals that only look like the user's")
 struct SecondInstanceTests {
     @Test(
@@ -114,7 +68,7 @@ struct SecondInstanceTests {
     func sameNumber() async throws {
         let instance = try SecondInstance()
         let jobs = try await Jobs()
-        let other = try instance.terminal(like: jobs.terminal)
+        let other = try instance.terminal(like: jobs.terminal).path
         for place in Place.allCases {
             let client: PromptClient
             var session: ChildProcess?
@@ -149,8 +103,8 @@ struct SecondInstanceTests {
     )
     func mountedOver() async throws {
         let terminal = try PseudoTerminal()
-        let other = try SecondInstance().self
-        let path = try other.terminal(like: terminal)
+        let other = try SecondInstance()
+        let path = try other.terminal(like: terminal).path
         let owner = geteuid()
         #expect((try? PinentryTerminal(path: terminal.name, owner: owner)) != nil)
         let bind = UInt(MS_BIND)

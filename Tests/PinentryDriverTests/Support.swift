@@ -66,6 +66,37 @@ extension PseudoTerminal {
     }
 }
 
+extension PseudoTerminal {
+    /// Waits until the prompt on it no longer takes keys for something that was typed before.
+    func waitUntilKeysCount() async throws {
+        try await Deadline.wait(for: "the end of the reading pause") { try isWatchedForKeys ? nil : true }
+    }
+
+    /// Whether this process lets the kernel signal keys (`O_ASYNC`; proc(5), `fdinfo`), as it does until they count.
+    private var isWatchedForKeys: Bool {
+        get throws {
+            try entries(of: "/proc/self/fd").contains { descriptor in
+                guard link("/proc/self/fd/\(descriptor)") == name,
+                    let fields = contents(of: "/proc/self/fdinfo/\(descriptor)")?.split(separator: "\n"),
+                    let flags = fields.first(where: { $0.hasPrefix("flags:") })?.split(separator: "\t").last,
+                    let number = CInt(flags, radix: 8)
+                else { return false }
+                return number & O_ASYNC != 0
+            }
+        }
+    }
+}
+
+/// A short file's text; nil if there is none.
+func contents(of path: String) -> String? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var octets = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe read(file, &octets, octets.count)
+    return String(decoding: octets[..<max(0, count)], as: UTF8.self)
+}
+
 struct Timeout: Error {}
 
 /// Polls a condition outside this process.

@@ -32,12 +32,21 @@ struct JobMember {
     /// Whether it belongs to the job of a process group: as its leader, as a descendant of the leader inside of the
     /// group, or as another part of the leader's pipeline.
     ///
-    /// Every process of a session may join any group of the session (setpgid(2)), so that membership says nothing.
-    func isPartOfJob(_ group: Int32) -> Bool {
+    /// Every process of a session may join any group of the session (setpgid(2)), so that membership says nothing. A shell
+    /// with job control waits for what it keeps in its own group, such as a command substitution; while it edits a line, it
+    /// waits for nothing, and only the shell itself belongs to its group's job.
+    ///
+    /// - Parameters:
+    ///   - group: the process group.
+    ///   - isEditing: whether the terminal's reader gets keys one by one, as a shell that edits a line.
+    /// - Returns: whether it does.
+    func isPartOfJob(_ group: Int32, isEditing: Bool = false) -> Bool {
         var member = self
         for _ in 0..<Self.mostAncestors {
             guard member.stat.processGroup == group else { return false }
-            if member.process == group { return true }
+            if member.process == group {
+                return member.process == process || !(isEditing && member.stat.ignoresJobControl)
+            }
             guard let parent = member.parent else { return false }
             guard parent.stat.processGroup == group, parent.stat.session == member.stat.session else {
                 return member.isPartOfPipeline(group, of: parent)

@@ -31,6 +31,8 @@ struct PinentryExchange: ~Copyable {
     private var terminalFault: PromptError?
     private let cancel: ThreadSignal
     private let formerDisplays: FormerDisplays
+    private let drawing: DrawingPrograms
+    private let origin: PromptOrigin
     private let readingPause: Duration
     private var place: PromptPlace
     private var flavor = PinentryFlavor(name: "")
@@ -56,6 +58,7 @@ struct PinentryExchange: ~Copyable {
         user: UInt32,
         environment: PinentryEnvironment,
         formerDisplays: FormerDisplays,
+        drawing: DrawingPrograms,
         readingPause: Duration,
         cancel: ThreadSignal
     ) throws(PromptError) {
@@ -77,7 +80,7 @@ struct PinentryExchange: ~Copyable {
         self.program = path
         (self.place, self.terminal, terminalFault) = (place, terminal, fault)
         (self.environment, self.formerDisplays, self.cancel) = (environment, formerDisplays, cancel)
-        self.readingPause = readingPause
+        (self.readingPause, self.drawing, self.origin) = (readingPause, drawing, origin)
     }
 
     /// Whether the prompt can be drawn on a terminal.
@@ -272,7 +275,9 @@ struct PinentryExchange: ~Copyable {
         _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
     ) throws(PromptError) -> PromptAnswer {
         var program = if let started = started.take() { try started.get() } else { try launch() }
-        drawer = (program.process.identifier, program.process.descriptor)
+        let process = program.process.identifier
+        drawer = (process, program.process.descriptor)
+        drawing.add(process, at: origin)
         let result = Self.result { () throws(ExchangeFailure) in try talk(&self, &program.connection) }
         let isAnswered =
             switch result {
@@ -285,6 +290,7 @@ struct PinentryExchange: ~Copyable {
             try? program.connection.send([Array("BYE".utf8)], until: soon)
         }
         drawer = nil
+        drawing.remove(process)
         let wasKilled = program.process.end(politely: isAnswered)
         terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: flavor.drawsWithCurses)
         return try conclude(result)

@@ -17,6 +17,7 @@ public struct PinentryPrompter: SecretPrompter {
     private let drawsTouches: Bool
     private let readingPause: Duration
     private let formerDisplays = FormerDisplays()
+    private let drawing = DrawingPrograms()
 
     /// How long after a prompt appears on a terminal keys still count as meant for something else.
     package static let readingPause = Duration.milliseconds(300)
@@ -81,6 +82,18 @@ public struct PinentryPrompter: SecretPrompter {
         }.answer()
     }
 
+    /// Whether the programs that draw prompts for a request from `origin` run: nobody can cancel in a stopped one.
+    public func stillShows(at origin: PromptOrigin) async -> Bool {
+        // This process itself stops a program for a moment to discard keys.
+        let limit = ContinuousClock.now + PinentryProcess.grace.terminated
+        while drawing.areStopped(at: origin) {
+            guard ContinuousClock.now < limit, (try? await Task.sleep(for: .milliseconds(10))) != nil else {
+                return false
+            }
+        }
+        return true
+    }
+
     /// A prompter whose program for the first prompt is started immediately.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter {
         PreparedPinentry(self, at: origin) ?? self
@@ -132,6 +145,7 @@ public struct PinentryPrompter: SecretPrompter {
             user: user,
             environment: environment,
             formerDisplays: formerDisplays,
+            drawing: drawing,
             readingPause: readingPause,
             cancel: cancel
         )

@@ -8,6 +8,8 @@ final class PinentryTerminal: Sendable {
     let descriptor: CInt
     private let modes: termios
     private let client: PromptClient?
+    /// The foreground process group before the prompt; nil if it cannot be determined.
+    private let foreground: Int32?
     private let name: String
 
     /// Opens a terminal of the user and saves its modes; ``look()`` tells whether the client may have a prompt on it.
@@ -35,6 +37,7 @@ final class PinentryTerminal: Sendable {
         self.descriptor = descriptor
         self.modes = modes
         self.client = client
+        foreground = Self.foreground(of: descriptor)
         name = path
     }
 
@@ -45,7 +48,7 @@ final class PinentryTerminal: Sendable {
     /// - Returns: the channel of a prompt on it; nil if it cannot be determined.
     /// - Throws: ``PromptError`` with `inBackground` if another process than the client reads from it.
     func look() throws(PromptError) -> PromptChannel? {
-        switch TerminalStanding(of: client, to: descriptor) {
+        switch standing {
         case .foreground(let channel): return channel
         case .background:
             throw PromptError(.inBackground, detail: "\(name): the client is in the background")
@@ -53,14 +56,28 @@ final class PinentryTerminal: Sendable {
     }
 
     /// Whether another process than the client reads from it now.
-    var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: descriptor) == .background }
+    var isInBackground: Bool { client != nil && standing == .background }
 
-    /// Whether the client still runs, in the background: then a shell has taken the terminal back.
+    /// The client's standing now; a prompt changes the modes, so those from before it tell whether a line is edited.
+    private var standing: TerminalStanding {
+        TerminalStanding(of: client, to: descriptor, isEditing: modes.c_lflag & tcflag_t(ICANON) == 0)
+    }
+
+    /// Whether a shell has taken the terminal back: the client is in the background, or has ended and another group is in
+    /// the foreground.
     ///
-    /// A client that was killed leaves the terminal as the prompt program set it.
+    /// Without a shell that controls jobs, a client that was killed leaves the terminal as the prompt program set it.
     private var isTakenBack: Bool {
-        guard let client, ProcessStat(of: client.process)?.start == client.start else { return false }
+        guard let client else { return false }
+        guard ProcessStat(of: client.process)?.start == client.start else {
+            return Self.foreground(of: descriptor) != foreground
+        }
         return isInBackground
+    }
+
+    private static func foreground(of terminal: CInt) -> Int32? {
+        var group: Int32 = 0
+        return unsafe clinux_terminal_foreground(terminal, &group) == 0 ? group : nil
     }
 
     /// The channel of a prompt on it; nil if it cannot be determined.

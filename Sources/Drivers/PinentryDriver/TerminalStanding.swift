@@ -25,8 +25,14 @@ enum TerminalStanding: Equatable {
     /// - Parameters:
     ///   - client: the requesting process; nil for a prompt of this process itself.
     ///   - terminal: an open descriptor of the terminal.
+    ///   - isEditing: whether its reader got keys one by one, as a shell that edits a line, before anything was shown.
     ///   - daemon: the process whose children are prompt programs, which open a terminal of no session as their own.
-    init(of client: PromptClient?, to terminal: CInt, daemon: Int32 = getpid()) {
+    init(
+        of client: PromptClient?,
+        to terminal: CInt,
+        isEditing: Bool = false,
+        daemon: Int32 = getpid()
+    ) {
         guard let client else {
             self = .foreground(nil)
             return
@@ -40,7 +46,7 @@ enum TerminalStanding: Equatable {
         }
         let name = Self.name(of: status)
         let holder = JobMember(client.process, process).nearest(withTerminal: UInt64(status.st_rdev))
-        if let holder, holder.isPartOfJob(group) {
+        if let holder, holder.isPartOfJob(group, isEditing: isEditing) {
             let session = holder.stat.session
             self = .foreground(
                 ProcessStat(of: session).map {

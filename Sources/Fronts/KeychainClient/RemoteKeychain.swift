@@ -13,8 +13,8 @@ package protocol PromptAgent: Sendable {
     ///   be started.
     func start(insteadOf error: KeychainError) throws(KeychainError)
 
-    /// Whether a signal ended the agent that was started: the terminal may still be in the prompt's modes.
-    var wasKilled: Bool { get }
+    /// Whether a signal ended or stopped the agent that was started: the terminal may still be in the prompt's modes.
+    var wasKilledOrStopped: Bool { get }
 }
 
 /// The client of the daemon: every call sends one request and blocks until its reply has arrived.
@@ -134,7 +134,9 @@ public final class RemoteKeychain: Sendable {
                 }
                 isLost = error.status == .internalComponent
                 // The program that drew the prompt did not exit normally.
-                if error.authentication?.code == .systemCancel, agent.withLock({ $0 })?.wasKilled == true {
+                if error.authentication?.code == .systemCancel,
+                    agent.withLock({ $0 })?.wasKilledOrStopped == true
+                {
                     isLost = true
                 }
                 throw error

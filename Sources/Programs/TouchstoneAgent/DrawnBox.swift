@@ -24,7 +24,7 @@ final class DrawnBox: Sendable {
         by prompter: PinentryPrompter
     ) -> AgentAnswer {
         guard BlockingThread.start({ [self] in takeAwayOnceUnwanted() }) == 0,
-            BlockingThread.start({ [self] in confirmWhenChecked() }) == 0
+            BlockingThread.start({ [self] in confirmWhenChecked(at: origin, by: prompter) }) == 0
         else {
             return AgentAnswer(
                 number: number,
@@ -64,17 +64,30 @@ final class DrawnBox: Sendable {
         takeAway()
     }
 
-    /// Tells the daemon that the prompt is still shown whenever it wants to know, which a stopped process cannot.
-    private func confirmWhenChecked() {
+    /// Tells the daemon that the prompt is still shown whenever it wants to know, which a stopped process cannot; a prompt
+    /// whose program is stopped is removed instead.
+    private func confirmWhenChecked(at origin: PromptOrigin, by prompter: PinentryPrompter) {
         do throws(KeychainError) {
             while true {
                 try keychain.waitUntilBoxIsChecked(number)
                 guard task.withLock({ !$0.isUnwanted }) else { return }
+                guard stillShows(at: origin, by: prompter) else { return takeAway() }
                 try keychain.boxIsShown(ShownBox(number, at: nil))
             }
         } catch {
             // The prompt has ended, or the daemon has exited.
         }
+    }
+
+    private func stillShows(at origin: PromptOrigin, by prompter: PinentryPrompter) -> Bool {
+        let (isOver, isShown) = (Semaphore(), Guarded(false))
+        Task {
+            let shown = await prompter.stillShows(at: origin)
+            isShown.withLock { $0 = shown }
+            isOver.signal()
+        }
+        isOver.wait()
+        return isShown.withLock { $0 }
     }
 
     private func ask(

@@ -14,6 +14,10 @@ package struct ProcessStat: Equatable {
     package let foregroundGroup: Int32
     /// Field 22: clock ticks since boot.
     package let start: UInt64
+    /// Whether it is stopped, by a signal or a tracer (field 3).
+    package let isStopped: Bool
+    /// Whether it ignores the signals that stop a job (field 33), as shells with job control do.
+    package let ignoresJobControl: Bool
 
     /// Reads it for a pid; nil if the process has ended or is not visible.
     package init?(of process: Int32) {
@@ -49,7 +53,7 @@ package struct ProcessStat: Equatable {
     /// The name in field 2 may contain any character, so fields are counted from its end.
     private init?(_ octets: UnsafeRawBufferPointer) {
         guard let nameEnd = unsafe octets.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = unsafe octets[(nameEnd + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
+        let fields = unsafe octets[(nameEnd + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 31)
         guard unsafe fields.count > 19, let parent = unsafe Self.number(fields[1]),
             let processGroup = unsafe Self.number(fields[2]), let session = unsafe Self.number(fields[3]),
             let terminal = unsafe Self.number(fields[4]),
@@ -63,6 +67,9 @@ package struct ProcessStat: Equatable {
         self.terminal = UInt64(UInt32(bitPattern: terminal))
         self.foregroundGroup = foregroundGroup
         self.start = start
+        isStopped = unsafe fields[0].first == UInt8(ascii: "T") || fields[0].first == UInt8(ascii: "t")
+        let ignored = unsafe fields.count > 30 ? Self.digits(fields[30]) ?? 0 : 0
+        ignoresJobControl = [SIGTSTP, SIGTTIN, SIGTTOU].allSatisfy { ignored & (1 << UInt64($0 - 1)) != 0 }
     }
 
     private static func number(_ field: Slice<UnsafeRawBufferPointer>) -> Int32? {

@@ -49,8 +49,9 @@ struct TerminalAgent: PromptAgent {
         }
     }
 
-    var wasKilled: Bool {
+    var wasKilledOrStopped: Bool {
         guard let process = Self.running.withLock({ $0?.process }) else { return false }
+        if ProcessStat(of: process)?.isStopped == true { return true }
         Self.wait(for: process, Self.deathPatience)
         var status = unsafe siginfo_t()
         // WNOWAIT: the process stays a zombie until it is reaped.
