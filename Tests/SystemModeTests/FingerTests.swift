@@ -7,39 +7,15 @@ import TouchstoneTesting
 @Suite(
     "Fingerprints in system mode",
     .serialized,
-    .enabled(
-        if: TerminalPerson.isPossible && ShippedFiles.isProgram("/usr/bin/fprintd-verify")
-            && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
-        "needs root, a machine that lets it mount, fprintd, polkitd, pinentry-tty and touchstone-agent"
-    ),
+    .enabled(if: FingerScene.isPossible, Comment(rawValue: FingerScene.needs)),
     .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
 )
 struct FingerTests {
     private let finger = SyntheticFinger(7)
 
-    /// A machine with a sensor and alice's finger, her daemon, and alice at a shell, with items of two access
-    /// rules.
     private func scene() async throws -> (SystemModeMachine, MachineSensor, SystemDaemon, TerminalPerson) {
-        let machine = try await SystemModeMachine.start(
-            configuration: TerminalPerson.settings + [
-                "tpm = off", "pinentry-program = \(TerminalPerson.pinentry)", "test.broker-patience = 60",
-            ]
-        )
-        try machine.installAgent()
-        let sensor = try await machine.startSensor(rules: try ShippedFiles.text("50-touchstone.rules"))
-        try await sensor.enrol(finger, of: .alice)
-        let daemon = try await machine.startDaemon(for: .alice)
-        let alice = try await TerminalPerson(atShellOf: machine)
-        #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
-        for rule in ["finger", "either"] {
-            let stored = try await machine.run(
-                [SystemModeMachine.command, "set", rule, "--require", rule],
-                as: .alice,
-                input: "released by \(rule)"
-            )
-            #expect(stored.status == 0, "\(stored.output)")
-        }
-        return (machine, sensor, daemon, alice)
+        let scene = try await FingerScene()
+        return (scene.machine, scene.sensor, scene.daemon, scene.alice)
     }
 
     @Test(

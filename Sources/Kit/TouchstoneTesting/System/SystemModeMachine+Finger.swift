@@ -29,6 +29,9 @@ package struct MachineSensor: Sendable {
         try reader.put(finger.impression(impression))
     }
 
+    /// Waits until the sensor is armed.
+    package func armed() async throws { try await reader.waitUntilWanted() }
+
     /// Whether the sensor gets armed within a time.
     package func isArmed(within limit: Duration) async throws -> Bool {
         do {
