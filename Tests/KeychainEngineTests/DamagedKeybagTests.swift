@@ -124,6 +124,33 @@ struct DamagedKeybagTests {
         return opening
     }
 
+    // A disk that fails once must not close a keychain: its keybag is under the key that was there.
+    @Test(
+        "beside a keybag a sealing never replaces a device key that it cannot read",
+        arguments: [nil, 0, 1, 32]
+    )
+    func sealing(zeros: Int?) async throws {
+        _ = try await made()
+        let whole = try keychain.octets("device.key")
+        if let zeros {
+            try keychain.put([UInt8](repeating: 0, count: zeros), as: "device.key")
+        } else {
+            try FileManager.default.removeItem(atPath: keychain.file("device.key"))
+        }
+        do {
+            let sealer = FileKeySealer(directory: try StoreDirectory(path: keychain.path))
+            let error = await #expect(throws: KeychainError.self) {
+                _ = try await sealer.seal(authorization: SecretBytes(copying: [1]), for: [])
+            }
+            #expect(error?.status == .decode)
+        }
+        #expect((try? keychain.octets("device.key")) == zeros.map { [UInt8](repeating: 0, count: $0) })
+        try keychain.put(whole, as: "device.key")
+        let engine = try keychain.start()
+        #expect(try await engine.opens(TestKeychain.passcode))
+        await engine.close()
+    }
+
     @Test("each bit, byte, 36 bytes, sector and length, and whole files", arguments: names)
     func single(name: String) async throws {
         let (code, files) = try await made()

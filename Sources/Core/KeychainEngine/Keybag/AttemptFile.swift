@@ -169,8 +169,7 @@ public final class AttemptFile: AttemptStore {
         _ known: inout Known
     ) throws(KeychainError) {
         known.version = nil
-        // Beside a keybag only the recovery code replaces the device key, which authenticates the keybag too.
-        if try !KeybagFile.exists(in: directory) { try DeviceKeyFile(directory: directory).make() }
+        try DeviceKeyFile(directory: directory).make()
         guard let key = try key() else { throw .damaged }
         var octets = [UInt8](repeating: 0, count: 2 * Self.slotDistance)
         let first = (newest?.sequence ?? 0) &+ 1

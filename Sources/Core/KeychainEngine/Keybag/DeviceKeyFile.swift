@@ -33,9 +33,15 @@ struct DeviceKeyFile {
         return unsafe device.withUnsafeBytes { unsafe KeyDerivation.derive(label, from: $0, salt: []) }
     }
 
-    /// Creates the file if it does not exist or is broken.
+    /// Creates the file for a keychain that is being made, if it does not exist or is broken.
+    ///
+    /// Beside a keybag only the recovery code replaces it: the keybag's code and its seal are under the key that was there,
+    /// which a disk that failed once may return again.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` if there is no key, but a keybag.
     func make() throws(KeychainError) {
         guard try key(.keybagCode) == nil else { return }
+        guard try !KeybagFile.exists(in: directory) else { throw .damaged }
         try renew()
     }
 

@@ -94,7 +94,11 @@ extension Keybag {
     /// Replaces the device key before a keybag is sealed again, if it may be what is damaged; creates it if it is missing.
     func restoreDeviceKey(isDoubted: Bool) throws(KeychainError) {
         let file = DeviceKeyFile(directory: directory)
-        guard isDoubted else { return try file.make() }
+        guard isDoubted else {
+            // Tried again, because a new key closes the present keybag until it is sealed again.
+            for _ in 0..<2 where try file.key(.keybagCode) != nil { return }
+            return try file.renew()
+        }
         try file.renew()
         report(.tamperDetected, detail: "device.key: made anew by the recovery code")
     }
