@@ -267,37 +267,57 @@ struct RepairInSlicesTests {
         }
     }
 
-    /// Calls `body` with the items' state once a repair has begun to write the new file.
+    /// Repairs copies of a keychain until `body` was called with the items' state while the new file was written: the
+    /// repair of a few items can be over before it is seen.
     private func whileWriting(
-        _ engine: KeychainEngine,
-        _ keychain: TestKeychain,
-        _ body: (inout SealedItems.State) throws -> Void
-    ) async throws {
-        let _: Bool = try await Deadline.wait(for: "the new file") {
-            try engine.items.withState { state in
-                guard state.isRepairing, unsafe access(keychain.file("items.sqlite.new"), F_OK) == 0 else {
-                    return nil
+        _ source: TestKeychain,
+        _ body: (inout SealedItems.State, ItemContext) throws -> Void
+    ) async throws -> (TestKeychain, KeychainEngine, Result<StoreRepair, any Error>) {
+        for _ in 0..<100 {
+            let keychain = try source.copy()
+            let engine = try await keychain.restart()
+            let proof = try await proof(engine)
+            let context = try engine.items.keys.context()
+            let (repairing, isOver) = beginRepair(engine, proof)
+            var isMet = false
+            while !isMet, !isOver.withLock({ $0 }) {
+                isMet = try engine.items.withState { state in
+                    guard state.isRepairing, unsafe access(keychain.file("items.sqlite.new"), F_OK) == 0
+                    else { return false }
+                    try body(&state, context)
+                    return true
                 }
-                try body(&state)
-                return true
+                await Task.yield()
             }
+            let result = await repairing.result
+            if isMet { return (keychain, engine, result) }
+            await engine.close()
         }
+        throw TestKitError.unexpected("100 repairs were over before they were seen")
+    }
+
+    /// A repair under way, and whether it is over.
+    private func beginRepair(
+        _ engine: KeychainEngine,
+        _ proof: AuthenticationProof
+    ) -> (Task<StoreRepair, any Error>, Guarded<Bool>) {
+        let isOver = Guarded(false)
+        let repairing = Task {
+            defer { isOver.withLock { $0 = true } }
+            return try await engine.repair(proof: proof, accepting: true)
+        }
+        return (repairing, isOver)
     }
 
     @Test("with the only damaged item deleted meanwhile, nothing is wrong any more, and nothing is replaced")
     func deletedMeanwhile() async throws {
-        let keychain = try await damaged(.data)
-        let engine = try await keychain.restart()
-        let proof = try await proof(engine)
-        let repairing = Task { try await engine.repair(proof: proof, accepting: true) }
-        let context = try engine.items.keys.context()
-        let search = try ItemSearch(Self.query("account 5"), groups: [.ours], in: context)
-        try await whileWriting(engine, keychain) { state in
+        let (keychain, engine, result) = try await whileWriting(try await damaged(.data)) { state, context in
+            let search = try ItemSearch(Self.query("account 5"), groups: [.ours], in: context)
             let write = PendingWrite(.delete(ItemDeletion(search)))
             state.store?.commit([write], context)
             #expect(write.hasChanged)
         }
-        let repair = try await repairing.value
+        let repair = try result.get()
         #expect(repair.isWell && repair.keptAside == nil && repair.kept == Self.count - 1, "\(repair)")
         #expect(!Self.isUnfinished(keychain))
         #expect(await engine.check().isWell)
@@ -306,17 +326,32 @@ struct RepairInSlicesTests {
 
     @Test("a repair ends without a change if the items are opened again meanwhile, and can be repeated")
     func openedAgain() async throws {
-        let keychain = try await damaged(.rows)
-        let engine = try await keychain.restart()
-        let proof = try await proof(engine)
-        let repairing = Task { try await engine.repair(proof: proof, accepting: true) }
-        try await whileWriting(engine, keychain) { $0.store?.needsReopening = true }
-        let error = await #expect(throws: KeychainError.self) { try await repairing.value }
+        let (keychain, engine, result) = try await whileWriting(try await damaged(.rows)) { state, _ in
+            state.store?.needsReopening = true
+        }
+        let error = #expect(throws: KeychainError.self) { try result.get() }
         #expect(error?.status == .notAvailable && error?.remedy == .retry)
         #expect(!Self.isUnfinished(keychain))
         #expect(try await engine.secret("account 20") == "secret 20")
+        let proof = try await proof(engine)
         #expect(try await engine.repair(proof: proof, accepting: true).keptAside == "items.sqlite.damaged-1")
         #expect(await engine.check().isWell)
+    }
+
+    @Test("a damaged index without entries is found, also if requests interrupt SQLite's check each time")
+    func interruptedCheck() async throws {
+        let keychain = try await damaged(.index)
+        let engine = try await keychain.restart()
+        try engine.items.withState { state in
+            let store = try #require(state.store)
+            var structure = StructureCheck()
+            let error = #expect(throws: KeychainError.self) {
+                while !structure.isDone { try structure.run(on: store) { true } }
+            }
+            #expect(error?.status == .decode)
+            #expect(structure.faults == nil, "it was not interrupted")
+        }
+        await engine.close()
     }
 
     @Test(
@@ -326,15 +361,18 @@ struct RepairInSlicesTests {
     func lock(_ damage: Damage) async throws {
         let source = try await damaged(damage)
         // The repair may end before the lock is heard.
-        for _ in 0..<5 {
+        for _ in 0..<100 {
             let keychain = try source.copy()
             let engine = try await keychain.restart()
             let proof = try await proof(engine)
             let before = try keychain.octets("items.sqlite")
-            let repairing = Task { try await engine.repair(proof: proof, accepting: true) }
-            try await Deadline.wait(for: "the repair") { Self.isUnfinished(keychain) ? true : nil }
+            let (repairing, isOver) = beginRepair(engine, proof)
+            while !Self.isUnfinished(keychain), !isOver.withLock({ $0 }) { await Task.yield() }
             await engine.lock()
-            guard case .failure(let error as KeychainError) = await repairing.result else { continue }
+            guard case .failure(let error as KeychainError) = await repairing.result else {
+                await engine.close()
+                continue
+            }
             #expect(error.status == .interactionNotAllowed)
             #expect(!Self.isUnfinished(keychain))
             #expect(try keychain.octets("items.sqlite") == before)

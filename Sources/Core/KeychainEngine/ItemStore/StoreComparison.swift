@@ -148,6 +148,11 @@ enum ItemIndex: String, CaseIterable {
         }
     }
 
+    /// Reads all entries, without judging them.
+    func read(in database: ItemDatabase) throws(KeychainError) {
+        try ItemDatabase.translatingErrors { try database.statement(selection).forEach { true } }
+    }
+
     /// The sum over the entries; nil if they are not in order, so that look-ups would miss some.
     fileprivate func sum(in database: ItemDatabase, seed: UInt64) throws -> UInt64? {
         var sum: UInt64 = 0

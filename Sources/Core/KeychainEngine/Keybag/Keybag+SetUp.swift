@@ -30,14 +30,21 @@ extension Keybag {
         let storeID = RandomBytes.array(count: KeybagRecord.storeIDByteCount)
         let keybagKey = Key.random()
         let pair = PasscodeConstraint.makePair()
-        let binding = try await bind(
-            passcode,
-            keybagKey,
-            pair.privateKey,
-            replacing: nil,
-            storeID: storeID,
-            cost: cost
-        )
+        let binding: PasscodeBinding
+        do throws(KeychainError) {
+            binding = try await bind(
+                passcode,
+                keybagKey,
+                pair.privateKey,
+                replacing: nil,
+                storeID: storeID,
+                cost: cost
+            )
+        } catch {
+            // Beside a keychain that was put here meanwhile nothing is sealed.
+            try checkIsFree()
+            throw error
+        }
         var counters: NewCounters?
         do throws(KeychainError) {
             counters = try await makeCounters(for: storeID)
