@@ -16,12 +16,14 @@ let settings: [SwiftSetting] =
     ]
 /// For targets that call C or use raw memory: every unsafe operation is marked `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
-/// For targets on a request's path: an asynchronous function runs where its caller runs, without asking at each call whether it has
-/// to change executors.
-let requestPath = nearC + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-
+/// An asynchronous function runs on its caller's actor.
+let onCaller = SwiftSetting.enableUpcomingFeature("NonisolatedNonsendingByDefault")
+/// For targets on a request's path, which then need not ask at each call whether they have to change executors.
+let requestPath = nearC + [onCaller]
+/// For code like that of apps, of which it is the default from Xcode 26 on.
+let modern = settings + [onCaller]
 /// The variant of the module `Touchstone` that uses Apple's frameworks.
-let appleSide = settings + [.define("APPLE_SIDE")]
+let appleSide = settings + [.define("APPLE_SIDE"), onCaller]
 
 /// Set by `Scripts/release` to a directory of archives to link instead of shared libraries.
 let archives = Context.environment["TOUCHSTONE_ARCHIVES"]
@@ -55,9 +57,6 @@ let daemonLinkage: [LinkerSetting] = {
     return [.unsafeFlags(driver + linker.flatMap { ["-Xlinker", $0] })]
 }()
 
-/// The default of apps from Xcode 26 on: an async function runs on its caller's actor.
-let modern = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-
 let examples = [
     "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
 ]
@@ -77,6 +76,7 @@ let serviceLifecycle = Target.Dependency.product(
 )
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+/// A module of the layer that it is listed in.
 func module(
     _ name: String,
     _ uses: [Target.Dependency] = [],
@@ -86,6 +86,7 @@ func module(
     .target(name: name, dependencies: uses, exclude: exclude, swiftSettings: settings)
 }
 
+/// A program of the layer that it is listed in.
 func program(
     _ name: String,
     _ uses: [Target.Dependency],
@@ -95,6 +96,7 @@ func program(
     .executableTarget(name: name, dependencies: uses, swiftSettings: settings, linkerSettings: linker)
 }
 
+/// Tests in a folder of their name under `Tests`.
 func tests(
     _ name: String,
     _ uses: [Target.Dependency],
@@ -197,6 +199,7 @@ let layers: KeyValuePairs<String, [Target]> = [
         module(
             "Touchstone",
             ["KeychainClient", "KeychainModel", "SecretMemory", "Threads", crypto],
+            // The variant for Apple's systems, built by TouchstoneOnFronts.
             exclude: ["Apple"],
             settings: modern
         ),
@@ -236,6 +239,7 @@ let layers: KeyValuePairs<String, [Target]> = [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
                 "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
             ],
+            // Read from the source directory.
             exclude: ["System/unit-sandbox.py", "System/unit_calls.py"]
         ),
         // Plain HTTP to a server on the same machine.
@@ -299,6 +303,7 @@ let tested: [Target] = [
             "KeychainEngine", "KeychainModel", "KeychainServer", "Primitives", "SecretMemory", "TPMDriver",
             "Touchstone", "TouchstoneDaemon", "TouchstoneLogin", "WebAuthnModel",
         ],
+        // Read from the source directory.
         exclude: ["Golden"]
     ),
     tests(
@@ -311,6 +316,7 @@ let tested: [Target] = [
             "KeychainEngine", "KeychainModel", "Primitives", "SecretMemory", "CBOR", "TouchstoneTesting",
             crypto, grdb,
         ],
+        // Keychains that earlier versions created, read from the source directory.
         exclude: ["Fixtures"]
     ),
     tests(
@@ -434,7 +440,7 @@ let tested: [Target] = [
         dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
         path: "Tests/TouchstoneOnFronts",
         exclude: ["Touchstone/Linux", "Touchstone/Touchstone.docc"],
-        swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        swiftSettings: appleSide
     ),
     // The module's own tests, by links: `import Touchstone` means the target above here.
     .testTarget(
@@ -444,10 +450,7 @@ let tested: [Target] = [
             "Security", "TouchstoneOnFronts", "TouchstoneTesting", "touchstoned-testing",
             crypto,
         ],
-        swiftSettings: settings + [
-            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-            .unsafeFlags(["-module-alias", "Touchstone=TouchstoneOnFronts"]),
-        ]
+        swiftSettings: modern + [.unsafeFlags(["-module-alias", "Touchstone=TouchstoneOnFronts"])]
     ),
     // Runs the server's program, which the package in Server/ builds.
     tests(
@@ -638,7 +641,7 @@ for target in package.targets {
             name: "Touchstone",
             path: "Sources/Fronts/Touchstone",
             exclude: ["Linux"],
-            swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+            swiftSettings: appleSide
         )
     )
 #endif
