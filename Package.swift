@@ -158,7 +158,7 @@ let layers: KeyValuePairs<String, [Target]> = [
             "KeychainEngine",
             [
                 "CItemFiles", "CLinux", "CSQLite", "KeychainModel", "Primitives", "SecretMemory", "CBOR",
-                crypto,
+                "Threads", crypto,
             ]
         ),
         // The use cases, written against the ports only; targets that speak a protocol with callers are its doors.
@@ -279,8 +279,8 @@ let layers: KeyValuePairs<String, [Target]> = [
         program(
             "touchstone",
             [
-                "BrokerDriver", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
-                "CLinux", argumentParser,
+                "BrokerDriver", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory",
+                "SystemMigration", "Threads", "CLinux", argumentParser, crypto,
             ],
             linker: commandLinkage
         ),
@@ -672,12 +672,12 @@ switch Context.environment["TOUCHSTONE_TOOLS"] {
 case "fuzz":
     package.targets += [
         .systemLibrary(name: "CLibFuzzer", path: "Fuzz/Sources/CLibFuzzer"),
-        // Two files of the daemon, without its dependencies.
+        // Three files of the daemon, with what they need alone.
         .target(
             name: "DaemonConfiguration",
-            dependencies: [.product(name: "Logging", package: "swift-log")],
+            dependencies: ["Desk", "KeychainModel", .product(name: "Logging", package: "swift-log")],
             path: "Sources/Programs/TouchstoneDaemon",
-            sources: ["Configuration.swift", "Setting.swift"],
+            sources: ["Configuration.swift", "SensorTable.swift", "Setting.swift"],
             swiftSettings: nearC
         ),
         .executableTarget(

@@ -27,6 +27,8 @@ let package = Package(
         .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
         // The app's side: `TouchstoneLogin` of the root package with async-http-client.
         .library(name: "TouchstoneLoginAsyncHTTP", targets: ["TouchstoneLoginAsyncHTTP"]),
+        // A service's side: verifies access tokens that clients show.
+        .library(name: "ResourceServer", targets: ["ResourceServer"]),
         .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
     dependencies: [
@@ -45,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.11.0"),
+        .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
     ],
     targets: [
         .target(
@@ -118,7 +121,9 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
@@ -139,6 +144,22 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ResourceServer",
+            dependencies: [
+                "RelyingParty",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
@@ -205,7 +226,8 @@ let package = Package(
         .testTarget(
             name: "TouchstoneServerTests",
             dependencies: [
-                "AccountStore", "PostgreSQLStore", "RelyingParty", "StoreTestKit", "TouchstoneServer",
+                "AccountStore", "PostgreSQLStore", "RelyingParty", "ResourceServer", "StoreTestKit",
+                "TouchstoneServer",
                 "WebAuthn",
                 "WebAuthnTestKit", "touchstone-server",
                 .product(name: "WebAuthnModel", package: "touchstone"),
@@ -215,6 +237,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

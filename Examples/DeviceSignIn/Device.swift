@@ -52,7 +52,8 @@ struct Device {
         let begun = try service.call(
             "POST",
             "/v1/credentials/options",
-            ["kind": "device", "label": "This computer"]
+            ["kind": "device", "label": "This computer"],
+            bound: true
         )
         let authenticator = authenticator(url)
         let made = try authenticator.register(

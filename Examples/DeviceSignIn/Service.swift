@@ -31,7 +31,7 @@ final class Service {
         http = LoopbackHTTP(port: port)
     }
 
-    /// Sends JSON; with a proof of possession of the session key if `bound`, for a request that starts a session.
+    /// Sends JSON; with a proof of possession of the session key if `bound`: for a request that begins a session or changes credentials.
     func call(
         _ method: String,
         _ path: String,
@@ -69,6 +69,7 @@ final class Service {
                     method: method,
                     url: url + path,
                     nonce: nonce,
+                    accessToken: access,
                     reason: "renew your session"
                 )
             }

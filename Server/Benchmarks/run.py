@@ -161,11 +161,11 @@ def logins(directory, name):
     try:
         runs = {kind: [] for kind in kinds}
         touchstone = servers["touchstone"]
-        commits = touchstone.metric("touchstone_store_commits")
+        commits = touchstone.metric("touchstone_store_commits_total")
         for _ in range(rounds):
             for kind in kinds:
                 runs[kind].append(servers[kind].load())
-        commits = touchstone.metric("touchstone_store_commits") - commits
+        commits = touchstone.metric("touchstone_store_commits_total") - commits
         total = sum(run["count"] for run in runs["touchstone"]) * (seconds + 0.5) / seconds
         ours, limit = best(runs["touchstone"]), best(runs["C"])
         ratios = [run["rate"] / base["rate"] for run, base in zip(runs["touchstone"], runs["C"])]

@@ -1,6 +1,6 @@
 """An OAuth client and a resource server of Authlib's against a server: discovery, introspection, refresh, revocation.
 
-`authlib_client.py ISSUER USERNAME PASSWORD SERVICE SECRET`; prints "done" at the end.
+`authlib_client.py ISSUER USERNAME PASSWORD SERVICE SECRET RESOURCE`; prints "done" at the end.
 """
 
 import sys
@@ -9,7 +9,7 @@ import requests
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
 
-issuer, username, password, service, secret = sys.argv[1:]
+issuer, username, password, service, secret, resource_server = sys.argv[1:]
 
 document = requests.get(get_well_known_url(issuer, external=True), timeout=60).json()
 metadata = AuthorizationServerMetadata(document)
@@ -42,9 +42,12 @@ answer = wrong.introspect_token(metadata["introspection_endpoint"], token="x")
 assert answer.status_code == 401 and answer.json()["error"] == "invalid_client", answer.text
 
 tokens = requests.post(
-    f"{issuer}/v1/login/password", json={"username": username, "password": password}, timeout=60
+    f"{issuer}/v1/login/password",
+    json={"username": username, "password": password, "resource": resource_server, "scope": "read"},
+    timeout=60,
 ).json()
 found = introspect(tokens["access_token"])
+assert found["aud"] == resource_server and found["scope"] == "read", found
 assert found["active"] and found["username"] == username and found["iss"] == issuer, found
 
 client = OAuth2Session(
@@ -52,7 +55,14 @@ client = OAuth2Session(
 )
 renewed = client.refresh_token(metadata["token_endpoint"], refresh_token=tokens["refresh_token"])
 assert renewed["access_token"] != tokens["access_token"], "not renewed"
-assert introspect(renewed["access_token"])["active"]
+assert introspect(renewed["access_token"]) == {"active": False}, "a token of the account's API"
+renewed = client.refresh_token(
+    metadata["token_endpoint"],
+    refresh_token=renewed["refresh_token"],
+    resource=resource_server,
+)
+found = introspect(renewed["access_token"])
+assert found["active"] and found["scope"] == "read write", found
 answer = client.revoke_token(metadata["revocation_endpoint"], token=renewed["refresh_token"])
 assert answer.status_code == 200, answer.text
 assert introspect(renewed["access_token"]) == {"active": False}

@@ -26,7 +26,7 @@ struct CurrentSetTests {
         #expect(await world.start(.biometrics).value.error?.cause == .enrolmentChanged)
         for (failure, code) in [
             (FingerprintError.Code.noEnrolledPrints, AuthenticationError.Code.biometryNotEnrolled),
-            (.permissionDenied, .biometryNotAvailable), (.noSuchDevice, .biometryNotAvailable),
+            (.permissionDenied, .biometryNotAvailable), (.disconnected, .biometryDisconnected),
             (.serviceUnknown, .biometryNotAvailable), (.noBus, .biometryNotAvailable),
             (.noReply, .biometryNotAvailable),
         ] {
@@ -36,6 +36,12 @@ struct CurrentSetTests {
             #expect(refusal?.authentication?.code == code)
             #expect(refusal?.cause == FingerprintError(failure).cause)
         }
+        // It was there before.
+        world.reader.enrol(.failure(FingerprintError(.noSuchDevice)))
+        #expect(await refusal(world)?.authentication?.code == .biometryDisconnected)
+        let without = World()
+        without.reader.enrol(.failure(FingerprintError(.noSuchDevice)))
+        #expect(await refusal(without)?.authentication?.code == .biometryNotAvailable)
         world.reader.enrol(.success(Enrolments.none))
         #expect(await refusal(world)?.authentication?.code == .biometryNotEnrolled)
         #expect(world.prompter.boxes.isEmpty)

@@ -46,6 +46,26 @@ struct EnrolmentTests {
         #expect(world.audit.count(.enrolmentChanged) == 1)
     }
 
+    @Test(
+        "unlocking an unlocked keybag asks for the passcode that fingers wait for, and for no other",
+        arguments: 0..<3
+    )
+    func awaited(cause: Int) async throws {
+        let world =
+            cause == 0 ? await known() : World(record: cause == 1 ? AttemptRecord(biometryFailures: 5) : nil)
+        if cause == 0 {
+            world.reader.enrol(.success(Enrolments.three))
+            #expect(await world.start(.biometrics).value.error?.cause == .enrolmentChanged)
+        }
+        let before = world.prompter.boxes.count
+        world.prompter.will(.type(World.passcode))
+        let proof = try await world.engine.unlock(World.request())
+        #expect((proof?.factors == [.passcode]) == (cause < 2))
+        #expect(world.prompter.boxes.dropFirst(before).map(\.input) == (cause < 2 ? [.secret] : []))
+        #expect(try await world.engine.unlock(World.request()) == nil)
+        #expect(world.prompter.boxes.count == before + (cause < 2 ? 1 : 0))
+    }
+
     @Test("removing the last finger and enrolling one again are detected")
     func removed() async {
         let world = await known()
@@ -203,6 +223,29 @@ struct AvailabilityTests {
             #expect(found.hasSensor == hasSensor)
             #expect(await world.engine.availability(of: .deviceOwner).error == nil)
         }
+    }
+
+    @Test("a sensor that was there since the start and is gone was disconnected, until it is back")
+    func unplugged() async {
+        let world = World()
+        let absent = FingerprintError(.noSuchDevice)
+        world.reader.enrol(.failure(absent))
+        #expect(await world.engine.availability(of: .biometrics).error?.cause == absent.cause)
+        for _ in 1...2 {
+            world.reader.enrol(.success(Enrolments.three))
+            #expect(await world.engine.availability(of: .biometrics).hasSensor)
+            world.reader.enrol(.failure(absent))
+            let found = await world.engine.availability(of: .biometrics)
+            #expect(found.error?.code == .biometryDisconnected && !found.hasSensor)
+            #expect(await world.engine.availability(of: .deviceOwner).error == nil)
+            #expect(await world.engine.status().sensorFault == FingerprintError(.disconnected).cause)
+            #expect(await world.engine.status().sensor == nil)
+            #expect(await world.start(.biometrics).value.error?.code == .biometryDisconnected)
+            #expect(world.prompter.boxes.isEmpty)
+        }
+        // Another failure is not taken for it.
+        world.reader.enrol(.failure(FingerprintError(.serviceUnknown)))
+        #expect(await world.engine.availability(of: .biometrics).error?.code == .biometryNotAvailable)
     }
 
     @Test("status reports counts, delay and sensor")

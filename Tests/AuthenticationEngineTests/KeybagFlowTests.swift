@@ -158,6 +158,76 @@ struct KeybagFlowTests {
         #expect(world.prompter.boxes[1].fieldLabel == "Recovery code:")
     }
 
+    @Test("a new recovery code needs the passcode, is shown, and counts once it was typed back")
+    func newCode() async throws {
+        let world = World()
+        world.prompter.will(
+            .type("wrong"),
+            .type(World.passcode),
+            .confirm,
+            .type("another"),
+            .confirm,
+            .typeShown
+        )
+        try await world.engine.changeRecoveryCode(World.request())
+        #expect(world.journal.entries.contains("new code"))
+        #expect(world.journal.entries.contains("save 0 1"), "wrong passcodes are counted")
+        let boxes = world.prompter.boxes
+        #expect(boxes.map(\.input) == [.secret, .secret, .confirmation, .secret, .confirmation, .secret])
+        #expect(boxes[4].error == "That was another code. Compare what you wrote down.")
+        #expect(boxes[2].heading.hasPrefix("Write down this new recovery code."))
+    }
+
+    @Test(
+        "a new recovery code is not set when a step is cancelled, or it is typed back wrongly",
+        arguments: 0..<4
+    )
+    func newCodeRefused(_ step: Int) async {
+        let world = World()
+        switch step {
+        case 0: world.prompter.will(.cancel)
+        case 1: world.prompter.will(.type(World.passcode), .cancel)
+        case 2: world.prompter.will(.type(World.passcode), .confirm, .cancel)
+        default:
+            world.prompter.will(
+                .type(World.passcode),
+                .confirm,
+                .type("a"),
+                .confirm,
+                .type("b"),
+                .confirm,
+                .type("c")
+            )
+        }
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.changeRecoveryCode(World.request())
+        }
+        #expect(error?.code == (step == 3 ? .authenticationFailed : .userCancel))
+        #expect(!world.journal.entries.contains("new code"))
+    }
+
+    @Test(
+        "checking the recovery code changes nothing, and ends after three wrong ones",
+        arguments: [true, false]
+    )
+    func checkCode(isRight: Bool) async {
+        let world = World(state: .locked, record: AttemptRecord(passcodeFailures: 4))
+        world.prompter.will(
+            .type("nonsense"),
+            .type(String(repeating: "2", count: 28)),
+            .type(isRight ? "0123456789abcdefghjkmnpqrstv" : "again")
+        )
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.checkRecoveryCode(World.request())
+        }
+        #expect(error?.cause == (isRight ? nil : .recoveryCode))
+        #expect(world.prompter.boxes.count == 3)
+        #expect(world.prompter.boxes[2].error == "That is not the recovery code of this keychain.")
+        #expect(await world.keybag.state() == .locked)
+        #expect(world.attempts.record.passcodeFailures == 4)
+        #expect(world.keybag.passcode == World.passcode)
+    }
+
     @Test("a damaged keybag's recovery code is asked for, and nothing is if no keybag can be read")
     func recoverDamaged() async throws {
         let world = World(state: .damaged, record: AttemptRecord())

@@ -342,6 +342,16 @@ final class ScriptedKeybag: KeybagKeeper {
         journal.note("change")
     }
 
+    func changeRecoveryCode(
+        to code: borrowing SecretBytes,
+        proof: AuthenticationProof
+    ) async throws(KeychainError) {
+        guard proof.passcodeKey != nil else { throw KeychainError(.authFailed) }
+        let text = Self.text(code)
+        inner.withLock { $0.code = text }
+        journal.note("new code")
+    }
+
     func recover(
         code: borrowing SecretBytes,
         newPasscode: consuming SecretBytes

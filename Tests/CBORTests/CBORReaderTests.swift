@@ -95,6 +95,48 @@ struct CBORReaderTests {
         #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a2820203008102" + "00") }
     }
 
+    @Test("with keys in any order, a map is accepted however its keys are sorted, and its duplicates are not")
+    func anyOrder() throws {
+        let accepted = [
+            "a0", "a220000a00", "a262616100617a00", "a301000300" + "0200", "a2820203008102" + "00",
+            // Maps with the same keys: beside one another, within one another, as values and as keys.
+            "82a201000200a202000100", "a202a2020001" + "00" + "01a201000200", "a2a20200010000a10100" + "00",
+            // A map after a deeper one, and a key after a value that is a map with that key.
+            "82a102a10200a102" + "00", "a202a1010001" + "00",
+        ]
+        for hex in accepted {
+            let value = try decode(hex, limits: .ctap2InAnyOrder)
+            try CBORReader.read([UInt8](hex: hex), limits: .ctap2InAnyOrder) { try $0.skipValue() }
+            // What is written is canonical, and of the same length.
+            let written = value.encoded()
+            #expect(written.count == hex.count / 2)
+            #expect(try CBORValue(decoding: written, limits: .ctap2).encoded() == written)
+        }
+        let refused: [(String, CBORError.Code)] = [
+            ("a201000100", .duplicateKey), ("a3020001000200", .duplicateKey),
+            // Within a value, within a key, and after a map that has the key too.
+            ("a102a2010001" + "00", .duplicateKey), ("a1a20100010000", .duplicateKey),
+            ("a202a101000200", .duplicateKey), ("82a10100a201000100", .duplicateKey),
+            // Keys that are arrays and maps.
+            ("a2810100810100", .duplicateKey), ("a2a10200" + "00a10200" + "00", .duplicateKey),
+            ("a2a20200010000a20100020000", .duplicateKey),
+            // Everything else is refused as in the canonical form.
+            ("a2180200" + "0100", .notShortestForm), ("bf020001" + "00ff", .indefiniteLength),
+            ("a17f6161ff00", .indefiniteLength), ("a102f93c00", .floatNotAllowed),
+            ("a102c100", .tagNotAllowed), ("a1" + "02818181" + "8100", .tooDeep),
+            ("a2020001", .unexpectedEnd),
+            ("a10200" + "00", .trailingOctets),
+        ]
+        for (hex, code) in refused {
+            #expect(throws: CBORError(code, at: 0), "\(hex)") { try decode(hex, limits: .ctap2InAnyOrder) }
+            #expect(throws: CBORError(code, at: 0), "\(hex), skipped") {
+                try CBORReader.read([UInt8](hex: hex), limits: .ctap2InAnyOrder) { try $0.skipValue() }
+            }
+        }
+        // The canonical form stays strict.
+        #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a220000a00", limits: .ctap2) }
+    }
+
     @Test("duplicate keys are also refused while skipping")
     func duplicateKeysWhileSkipping() {
         #expect(throws: CBORError(.duplicateKey, at: 0)) {

@@ -165,6 +165,8 @@ struct CompletionTests {
         ) {
             for quoting in quotings {
                 guard let word = quoting.begun(typed) else { continue }
+                // fish expects more after such a character, and leaves the quote open for the user.
+                if shell == .fish, quoting != .none, name.last.map("/=@:.,-".contains) == true { continue }
                 #expect(
                     try await session.arguments(after: "touchstone get " + word) == "[get][\(name)]",
                     "\(quoting)"
@@ -203,10 +205,12 @@ struct CompletionTests {
             ("set x --require=fi", "[set][x][--require=finger]"),
             ("set x --from-file a", "[set][x][--from-file][a file;x]"),
             ("set x --from-file=a", "[set][x][--from-file=a file;x]"), ("backup a", "[backup][a file;x]"),
+            ("backup x --on-conflict b", "[backup][x][--on-conflict][both]"),
             ("get docker:re", "[get][docker:reg.example:5000/x]"),
             ("get https://me@ho", "[get][https://me@host.example/r.git]"), ("get üm", "[get][ümläut 日本]"),
             ("get -- -da", "[get][--][-dash]"), ("get -c tw", "[get][-c][two words]"),
             ("get h", "[get][https://me@host.example/r.git]"), ("rm üm", "[rm][ümläut 日本]"),
+            ("require tw", "[require][two words]"), ("require x fi", "[require][x][finger]"),
             ("rm x tw", "[rm][x][two words]"), ("run --env A=tw", "[run][--env][A=two words]"),
             ("run --env=A=tw", "[run][--env=A=two words]"),
             ("run --env A=docker:re", "[run][--env][A=docker:reg.example:5000/x]"),
@@ -224,7 +228,8 @@ struct CompletionTests {
             )
         }
         for (typed, arguments) in cases {
-            #expect(try await session.arguments(after: "touchstone " + typed) == arguments)
+            let found = try await session.arguments(after: "touchstone " + typed)
+            #expect(found == arguments, "\(typed)")
         }
         // The second argument is a new name.
         #expect(try await session.arguments(after: "touchstone cp x tw") == "[cp][x][tw]")

@@ -19,14 +19,16 @@ struct CredentialPlace {
         }
     }
 
-    func run(_ program: String, _ arguments: [String], _ input: String, _ more: [String: String] = [:])
-        async throws
-        -> CommandResult
-    {
+    func run(
+        _ program: String,
+        _ arguments: [String],
+        _ input: some Sequence<UInt8>,
+        _ more: [String: String] = [:]
+    ) async throws -> CommandResult {
         var run = CommandRun(home: keychain.home)
         run.program = program.contains("/") ? program : "\(bin)/\(program)"
         run.arguments = arguments
-        run.input = .octets(Array(input.utf8))
+        run.input = .octets(Array(input))
         run.terminal = try PseudoTerminal()
         run.environment = [
             "TOUCHSTONE_DAEMON": Programs.touchstoned, "PATH": "\(bin):/usr/bin:/bin",
@@ -40,19 +42,19 @@ struct CredentialPlace {
         try await run(
             "/usr/bin/git",
             ["-c", "credential.helper=touchstone", "credential", operation],
-            input
+            input.utf8
         )
     }
 
     func helper(_ operation: String, _ input: String, _ more: [String: String] = [:]) async throws
         -> CommandResult
     {
-        try await run("git-credential-touchstone", [operation], input, more)
+        try await run("git-credential-touchstone", [operation], input.utf8, more)
     }
 
     func docker(_ operation: String, _ input: String = "", _ more: [String: String] = [:]) async throws
         -> CommandResult
     {
-        try await run("docker-credential-touchstone", [operation], input, more)
+        try await run("docker-credential-touchstone", [operation], input.utf8, more)
     }
 }

@@ -108,6 +108,44 @@ struct CredentialTests {
         #expect(!docker.text.contains("not found"))
     }
 
+    @Test("servers with odd names are kept apart, and every reply to docker is JSON")
+    func oddServers() async throws {
+        let place = try await CredentialPlace()
+        let servers = [
+            "https://a%20b", "https://a b", "https://a%2520b", "https://a%", "https://ü", "https://\u{202E}",
+        ]
+        for server in servers {
+            let login = "{\"ServerURL\":\"\(server)\",\"Username\":\"u\",\"Secret\":\"of \(server)\"}"
+            let stored = try await place.docker("store", login)
+            #expect(stored.status == 0, "\(server): \(stored.text)")
+        }
+        struct Login: Decodable { let ServerURL, Secret: String }
+        for server in servers {
+            let got = try await place.docker("get", server)
+            let login = try JSONDecoder().decode(Login.self, from: Data(got.text.utf8))
+            #expect(login.ServerURL == server && login.Secret == "of \(server)", "\(got.text)")
+        }
+        // Bytes that are not UTF-8: alone, in the middle, and a character that is cut.
+        for octets in [[0xFF], [0x61, 0xC3, 0x62], [0xED, 0xA0, 0x80], [0xF0, 0x9F]] as [[UInt8]] {
+            let login =
+                Array("{\"ServerURL\":\"https://".utf8) + octets
+                + Array("\",\"Username\":\"u\",\"Secret\":\"s\"}".utf8)
+            let stored = try await place.run("docker-credential-touchstone", ["store"], login)
+            #expect(stored.status == 0, "\(octets): \(stored.text)")
+            let got = try await place.run(
+                "docker-credential-touchstone",
+                ["get"],
+                Array("https://".utf8) + octets
+            )
+            let found = try JSONDecoder().decode(Login.self, from: Data(got.text.utf8))
+            #expect(found.Secret == "s" && found.ServerURL.contains("\u{FFFD}"))
+        }
+        let list = try await place.docker("list")
+        let all = try JSONDecoder().decode([String: String].self, from: Data(list.text.utf8))
+        #expect(Set(servers).isSubset(of: all.keys), "\(list.text)")
+        #expect(!list.text.unicodeScalars.contains("\u{202E}"))
+    }
+
     @Test("docker's credential protocol stores, gets, lists and erases logins")
     func docker() async throws {
         let place = try await CredentialPlace()

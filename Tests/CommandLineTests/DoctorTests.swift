@@ -42,6 +42,7 @@ struct DoctorTests {
                 daemonVersion: "1.2",
                 daemonProcess: 4711
             )
+            status.authentication.sensorFacts = SensorFacts(grade: .strong, gradedBy: .driver)
             change(&status)
             (self.lines, self.status, self.report, self.exit) = (lines, status, report, exit)
         }
@@ -63,7 +64,25 @@ struct DoctorTests {
         Case("ok    daemon: version 1.2, process 4711"),
         Case("ok    device key: softwareUser: There is no TPM here."),
         Case("ok    prompt program: found"),
-        Case("ok    sensor: Goodix MOC"),
+        Case("ok    sensor: Goodix MOC, strong, by what is known of its driver"),
+        Case("ok    sensor: Goodix MOC, strong, by /etc/touchstone/sensors.conf") {
+            $0.authentication.sensorFacts.gradedBy = .administrator
+        },
+        Case("ok    sensor: Goodix MOC, weak, by touchstoned.conf") {
+            $0.authentication.sensorFacts = SensorFacts(grade: .weak, gradedBy: .settings)
+        },
+        Case("ok    sensor: Goodix MOC, ungraded, accepted by touchstoned.conf") {
+            $0.authentication.sensorFacts = SensorFacts(gradedBy: .settings)
+        },
+        Case(
+            "warn  sensor: Goodix MOC, ungraded, which counts as weak",
+            "-> accept it with a line 'sensor Goodix MOC = accepted' in touchstoned.conf"
+        ) {
+            $0.authentication.sensorFacts = SensorFacts()
+        },
+        Case("ok    sensor: none, it was unplugged; the passcode is asked for") {
+            $0.authentication = AuthenticationStatus(sensorFault: FingerprintError(.disconnected).cause)
+        },
         Case("ok    fingers: left-thumb, right-index-finger"),
         Case("ok    lockouts: none"),
         Case("ok    store: 3 items, all authentic"),

@@ -75,7 +75,10 @@ struct ForeignTextTests {
         for command in ["set", "delete"] {
             let keychain = try keychain()
             let terminal = try PseudoTerminal()
-            var run = CommandRun(command, name, home: home)
+            var run = CommandRun(
+                arguments: [command, name] + (command == "set" ? ["--replace"] : []),
+                home: home
+            )
             run.terminal = terminal
             run.input = .terminal
             run.drawsOnTerminal = true

@@ -37,6 +37,16 @@ struct GitCloneTests {
             typed: (user: String, password: String)? = nil,
             require: String = "none"
         ) async throws -> CommandResult {
+            try await git(all: arguments, input: input, typed: typed, require: require)
+        }
+
+        /// The same with the arguments as an array.
+        func git(
+            all arguments: [String],
+            input: String = "",
+            typed: (user: String, password: String)? = nil,
+            require: String = "none"
+        ) async throws -> CommandResult {
             let home = keychain.home.path
             let answers = """
                 #!/bin/sh
@@ -108,6 +118,30 @@ struct GitCloneTests {
         #expect(pull.status == 0 && person.file("first") == "of the person\n", "\(pull)")
         #expect(person.questions == 2)
         #expect(!person.server.requests().contains("wrong"))
+    }
+
+    @Test("a path longer than a secret's name has its own credentials, which are reused without asking again")
+    func longPath() async throws {
+        let person = try await Person()
+        let home = person.keychain.home.path
+        let long = "\(person.server.address)/\(GitServer.longPath)/project.git"
+        let short = person.server.address + "/project.git"
+        let byPath = ["-c", "credential.useHttpPath=true", "clone", "-q"]
+        func clone(_ address: String, _ name: String, isTyped: Bool) async throws -> CommandResult {
+            let typed = isTyped ? (GitServer.user, GitServer.password) : nil
+            return try await person.git(all: byPath + [address, "\(home)/\(name)"], typed: typed)
+        }
+        let first = try await clone(long, "first", isTyped: true)
+        #expect(first.status == 0 && person.file("first") == "of the server\n", "\(first)")
+        #expect(person.questions == 2)
+        let again = try await clone(long, "again", isTyped: false)
+        #expect(again.status == 0 && person.file("again") == "of the server\n", "\(again)")
+        #expect(person.questions == 2)
+        let other = try await clone(short, "other", isTyped: false)
+        #expect(other.status == 128, "\(other)")
+        #expect(try await clone(short, "other", isTyped: true).status == 0)
+        let list = try await person.keychain.run("list").text.split(separator: "\n")
+        #expect(list.count { $0.contains("%SHA-256:") } == 1 && list.count == 2, "\(list)")
     }
 
     @Test("credentials that the server rejects are forgotten, and newly typed ones are used")

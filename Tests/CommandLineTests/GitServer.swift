@@ -12,6 +12,11 @@ struct GitServer: Sendable {
     static let isPossible = ["/usr/bin/git", "/usr/lib/git-core/git-http-backend", BasicAuthServer.python]
         .allSatisfy(Programs.isBuilt)
 
+    /// Another path of the repository's directory, longer than any name of a secret.
+    static let longPath = Array(repeating: String(repeating: "d", count: 100), count: 3).joined(
+        separator: "/"
+    )
+
     /// `http://127.0.0.1:PORT`.
     let address: String
     private let server: BasicAuthServer
@@ -52,6 +57,7 @@ struct GitServer: Sendable {
             git init -q --initial-branch=main work && echo "of the server" > work/file && git -C work add file
             git -C work -c user.name=T -c user.email=t@example.org commit -qm first
             git clone -q --bare work project.git && git -C project.git config http.receivepack true
+            mkdir -p "\(Self.longPath)" && mv project.git "\(Self.longPath)" && ln -s "\(Self.longPath)/project.git" .
             """
         )
         make.environment = ["HOME": home.path, "GIT_CONFIG_NOSYSTEM": "1"]

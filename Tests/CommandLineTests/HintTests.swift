@@ -8,6 +8,7 @@ struct HintTests {
     private static let commands: [[String]] = [
         ["get", "mail"], ["delete", "mail", "--yes"], ["rm", "mail", "--yes"], ["list"], ["ls"],
         ["show", "mail"], ["setup"], ["unlock"], ["lock"], ["passcode", "change"], ["recover"], ["migrate"],
+        ["recovery", "new"], ["recovery", "check"], ["require", "mail", "none"],
         ["status"], ["doctor"], ["repair"], ["attest"], ["set", "mail"], ["add", "mail"],
         ["set", "mail", "--replace"], ["generate", "mail"], ["edit", "mail"], ["copy", "mail", "post"],
         ["cp", "mail", "post"], ["rename", "mail", "post"], ["mv", "mail", "post"], ["find", "mail"],

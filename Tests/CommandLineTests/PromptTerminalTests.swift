@@ -67,6 +67,70 @@ struct PromptTerminalTests {
         #expect(!terminal.text.contains("Passcode:"))
     }
 
+    @Test("a prompt that does not fit into the terminal's window is refused with status 8, and says so")
+    func smallWindow() async throws {
+        let keychain = try await keychain(Self.programs[1])
+        let terminal = try PseudoTerminal(columns: 80, rows: 5)
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        terminal.press(.text("touchstone get x | cat; echo ex''it=${PIPESTATUS[0]}"), .enter)
+        try await terminal.wait(for: "exit=8")
+        #expect(terminal.text.contains("the prompt cannot be drawn on this terminal"))
+        #expect(terminal.text.contains("hint: make the window larger"))
+        #expect(try failures(keychain) == 0)
+    }
+
+    @Test("a prompt is drawn without UTF-8 and on a terminal of an unknown type", arguments: programs)
+    func plainTerminal(program: String) async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "kü", "--require", "passcode", input: "value").status == 0)
+        try keychain.draw(with: program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        terminal.press(.text("export LC_ALL=C TERM=nosuchterm"), .enter)
+        terminal.press(.text("touchstone get $(printf 'k\\303\\274') | tr a-z A-Z; echo :do''ne"), .enter)
+        try await terminal.wait(for: "Passcode:")
+        terminal.press(.text(RealKeychain.passcode), .enter)
+        try await terminal.wait(for: ":done")
+        #expect(terminal.text.contains("VALUE"))
+    }
+
+    @Test(
+        "the interrupt key at the prompt that saves an edit does not lose what was typed",
+        arguments: programs
+    )
+    func interruptedEdit(program: String) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        // The lock ends the gesture with which the secret was read.
+        let editor = keychain.home.path + "/editor"
+        try "#!/bin/sh\nprintf edited > \"$1\"\ntouchstone lock\n"
+            .write(toFile: editor, atomically: true, encoding: .utf8)
+        chmod(editor, 0o755)
+        terminal.press(.text("EDITOR=\(editor) touchstone edit x; echo ex''it=$?"), .enter)
+        try await terminal.wait(for: "Passcode:")
+        terminal.press(.text(RealKeychain.passcode), .enter)
+        try await terminal.wait(for: "Passcode:")
+        terminal.press(.text("\u{3}"))
+        try await terminal.wait(for: "the change is not saved")
+        try await terminal.wait(for: "Try again? [Y/n]")
+        terminal.press(.text("y"), .enter)
+        try await terminal.wait(for: "Passcode:")
+        terminal.press(.text(RealKeychain.passcode), .enter)
+        try await terminal.wait(for: "Changed 'x'.")
+        try await terminal.wait(for: "exit=0")
+
+        // The text was saved: the editor writes the same once more.
+        terminal.press(.text("EDITOR=\(editor) touchstone edit x; echo ex''it=$?"), .enter)
+        try await terminal.wait(for: "Passcode:")
+        terminal.press(.text(RealKeychain.passcode), .enter)
+        try await terminal.wait(for: "Nothing was changed.")
+        try await terminal.wait(for: "exit=0")
+    }
+
     @Test("pipelines, substitutions and scripts count as foreground", arguments: programs)
     func foreground(program: String) async throws {
         let keychain = try await keychain(program)

@@ -32,7 +32,7 @@ struct RecipeTests {
             encoding: .utf8
         )
         let lines = page.split(separator: "\n").filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
-        #expect(lines.count == 19)
+        #expect(lines.count == 22)
         var outputs: [String: String] = [:]
         for line in lines {
             var run = CommandRun(home: keychain.home)

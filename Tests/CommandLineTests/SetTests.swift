@@ -99,21 +99,24 @@ struct SetTests {
         terminal.press(.text("two"), .enter)
         #expect(await started.result().status == 1)
         try await terminal.wait(for: "not the same")
-        #expect(keychain.methods.isEmpty)
+        #expect(!keychain.methods.contains(.addItem))
     }
 
     @Test("the end of input cancels")
     func endOfInput() async throws {
+        let keychain = try ScriptedKeychain(home)
         let terminal = try PseudoTerminal()
         let started = try asking(terminal).start()
         try await terminal.wait(for: "Secret for 'mail':")
         terminal.press(.endOfFile)
         #expect(await started.result().status == 4)
         #expect(terminal.isEchoing)
+        #expect(!keychain.methods.contains(.addItem))
     }
 
     @Test("the interrupt key restores the terminal's echo")
     func interrupt() async throws {
+        let keychain = try ScriptedKeychain(home)
         let terminal = try PseudoTerminal()
         let started = try asking(terminal).start()
         try await terminal.wait(for: "Secret for 'mail':")
@@ -121,15 +124,99 @@ struct SetTests {
         terminal.press(.interrupt)
         #expect(await started.result().signal == SIGINT)
         #expect(terminal.isEchoing)
+        #expect(!keychain.methods.contains(.addItem))
     }
 
     @Test("a signal restores the terminal's echo", arguments: [SIGTERM, SIGHUP, SIGQUIT])
     func termination(signal: Int32) async throws {
+        let keychain = try ScriptedKeychain(home)
         let terminal = try PseudoTerminal()
         let started = try asking(terminal).start()
         try await terminal.wait(for: "Secret for 'mail':")
         kill(started.processID, signal)
         #expect(await started.result().signal == signal)
         #expect(terminal.isEchoing)
+        #expect(!keychain.methods.contains(.addItem))
+    }
+
+    @Test(
+        "what is refused anyway is refused before anything is typed, and --replace asks",
+        arguments: [false, true]
+    )
+    func refusedFirst(replaces: Bool) async throws {
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: [1])])
+        let terminal = try PseudoTerminal()
+        var run = asking(terminal)
+        if replaces { run.arguments.append("--replace") }
+        let started = try run.start()
+        if replaces {
+            try await terminal.wait(for: "Secret for 'mail':")
+            terminal.press(.interrupt)
+            return #expect(await started.result().signal == SIGINT)
+        }
+        #expect(await started.result().status == 10)
+        try await terminal.wait(for: "hint: use --replace to replace it")
+        #expect(!terminal.text.contains("Secret for"))
+        #expect(keychain.methods == [.copyItems])
+    }
+
+    @Test("no daemon is told before anything is typed")
+    func daemonFirst() async throws {
+        let terminal = try PseudoTerminal()
+        #expect(try await asking(terminal).start().result().status == 7)
+        try await terminal.wait(for: "hint: ")
+        #expect(!terminal.text.contains("Secret for"))
+    }
+
+    @Test(
+        "a secret given as an argument is refused, and not repeated",
+        arguments: [["set"], ["add", "--replace"]]
+    )
+    func argument(command: [String]) async throws {
+        let keychain = try ScriptedKeychain(home)
+        let result = try await CommandRun(arguments: command + ["mail", "hunter2", "more"], home: home).run()
+        #expect(result.status == 64)
+        #expect(result.errors.hasPrefix("error: a secret is never an argument"))
+        #expect(result.errors.contains("pipe it in, or type it when asked by: touchstone set mail"))
+        #expect(!result.errors.contains("hunter2"))
+        #expect(keychain.methods.isEmpty)
+    }
+}
+
+@Suite(
+    "touchstone set with its daemon",
+    .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
+)
+struct SetBeforeTypingTests {
+    /// Runs `set` at a terminal, where nothing is to be typed.
+    private func refused(_ keychain: RealKeychain, _ options: String...) async throws -> (Int32?, String) {
+        let terminal = try PseudoTerminal()
+        var run = CommandRun(arguments: ["set", "mail"] + options, home: keychain.home)
+        run.terminal = terminal
+        run.input = .terminal
+        run.drawsOnTerminal = true
+        run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned]
+        let status = try await run.start().result().status
+        try await terminal.wait(for: "hint: ")
+        #expect(!terminal.text.contains("Secret for"), "\(terminal.text)")
+        return (status, terminal.text)
+    }
+
+    @Test(
+        "without a keychain, a sensor or an enrolled finger nothing is to be typed",
+        arguments: [false, true]
+    )
+    func unusable(replaces: Bool) async throws {
+        let options = replaces ? ["--replace"] : []
+        let none = try await refused(try RealKeychain(), replaces ? "--replace" : "--exact")
+        #expect(none.0 == 7 && none.1.contains("there is no keychain yet"))
+        let bus = try await PrivateBus.start(sensors: [])
+        let fprintd = try await ScriptedFprintd.start(on: bus, .init(sensors: [.init(fingers: [])]))
+        let keychain = try await RealKeychain.ready(bus: bus)
+        let unenrolled = try await refused(keychain, "--require=finger", options.first ?? "--exact")
+        #expect(unenrolled.0 == 7 && unenrolled.1.contains("none is enrolled"), "\(unenrolled)")
+        fprintd.change { $0.sensors = [] }
+        let missing = try await refused(keychain, "--require=finger", options.first ?? "--exact")
+        #expect(missing.0 == 7 && missing.1.contains("'mail' was not stored"), "\(missing)")
     }
 }

@@ -47,6 +47,9 @@ struct UsageTests {
             (["delete", String(repeating: "ü", count: 128)], "at most 255 bytes"),
             (["set", "\u{FFFD}"], "UTF-8"), (["run", "--env", "A", "--", "true"], "VAR=NAME"),
             (["run", "--env", "1A=b", "--", "true"], "no digit first"),
+            (["generate", "a", "--characters", "foo"], "lower, upper, letters, digits, hex and symbols"),
+            (["generate", "a", "--characters", "letters,lower"], "each kind is named once"),
+            (["set", "a", "--require", "blood"], "'finger', 'passcode', 'either' or 'none'"),
             (["run", "--env", "A=", "--", "true"], "a name is not empty"),
         ]
     )

@@ -45,6 +45,51 @@ struct TPMForeignTests {
         #expect(try keychain.value("new") == "yes")
     }
 
+    @Test("no older copy of the store brings a deleted key back, and an accepted one does as it says")
+    func deletedKey() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let control = AccessControl(accessibility: .whenUnlocked)
+        let key = try keychain.client.makeKey(MakeKey(accessControl: control, prompt: keychain.prompt()))
+        #expect(key.isHardware)
+        let attributes: ItemAttributes = [.account: .string("key")]
+        _ = try keychain.client.add(
+            AddItem(
+                itemClass: .genericPassword,
+                attributes: attributes.merging([.namedKeys: .keys([key.representation])]) { $1 },
+                accessControl: control,
+                data: nil,
+                context: nil,
+                prompt: keychain.prompt()
+            )
+        )
+        func sign() -> KeychainError? {
+            keychain.failure {
+                let use = KeyUse.sign(digest: [UInt8](repeating: 9, count: 32))
+                let request = UseKey(
+                    representation: key.representation,
+                    use: use,
+                    prompt: keychain.prompt()
+                )
+                _ = try keychain.client.useKey(request)
+            }
+        }
+        #expect(sign() == nil)
+        var older: DataCopy?
+        try await keychain.stopped { older = try DataCopy.store(of: keychain) }
+        try keychain.unlock()
+        let query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
+        let deleted = try keychain.client.delete(DeleteItems(query: query, prompt: keychain.prompt()))
+        #expect(deleted.count == 1 && deleted.isCounted)
+        #expect(sign()?.cause == .deleted)
+        try await keychain.stopped { try older?.put(into: keychain) }
+        try keychain.unlock()
+        #expect(sign()?.cause == .rolledBack)
+        // The recovery code accepts the older copy, in which the key was not deleted yet.
+        try keychain.client.recover(keychain.prompt())
+        #expect(sign() == nil)
+    }
+
     @Test("an older copy of all files is refused as rolled back")
     func olderEverything() async throws {
         let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }

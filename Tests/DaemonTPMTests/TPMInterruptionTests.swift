@@ -185,6 +185,43 @@ struct TPMInterruptionTests {
     }
 
     @Test(
+        "an interrupted replacement of the recovery code leaves the passcode and one code: the former or the new",
+        arguments: Fate.allCases
+    )
+    func recoveryCode(fate: Fate) async throws {
+        let machine = try await machine()
+        let keychain = machine.keychain
+        let file = keychain.home.appending("code")
+        func shown() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+        func isRight(_ code: String) throws -> Bool {
+            try keychain.tellPerson([.types(code), .cancels])
+            let failure = keychain.failure { try keychain.client.checkRecoveryCode(keychain.prompt()) }
+            try keychain.tellPerson([])
+            return failure == nil
+        }
+        try keychain.client.setUp(keychain.prompt())
+        try keychain.add("free", "kept")
+        var present = try shown()
+        let count = try await interrupt(machine, fate) {
+            try keychain.client.changeRecoveryCode(keychain.prompt())
+        } check: { failure in
+            let later = try shown()
+            try keychain.client.lock()
+            try keychain.unlock()
+            #expect(try keychain.value("free") == "kept")
+            let isNew = try later != present && isRight(later)
+            #expect(try isRight(present) != isNew, "\(String(describing: failure))")
+            if failure == nil { #expect(isNew) }
+            if isNew { present = later }
+            try present.write(toFile: file, atomically: true, encoding: .utf8)
+            #expect(try isRight(present))
+            return true
+        }
+        #expect(count > 3)
+        #expect(try await machine.chip.indices().count == 4)
+    }
+
+    @Test(
         "an interrupted migration leaves the keychain in software or on the TPM, with all its items",
         arguments: Fate.allCases
     )

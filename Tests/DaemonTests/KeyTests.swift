@@ -71,6 +71,47 @@ struct KeyTests {
         #expect(keychain.prompts == before + 2)
     }
 
+    @Test("a deleted key does not work on open connections and in contexts that were authenticated")
+    func deleted() async throws {
+        let keychain = try await PrivateKeychain.ready()
+        let key = try Self.make([.devicePasscode, .privateKeyUsage], in: keychain)
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string("key"), .namedKeys: .keys([key.representation])],
+            accessControl: AccessControl(accessibility: .afterFirstUnlock),
+            data: nil,
+            context: nil,
+            prompt: keychain.prompt()
+        )
+        _ = try keychain.client.add(item)
+        let other = RemoteKeychain(layout: keychain.layout, daemon: .none)
+        let contexts = [keychain.client, other].map { ($0, $0.makeContextNumber()) }
+        func use(_ client: RemoteKeychain, _ context: UInt64) throws -> Int {
+            let request = UseKey(
+                representation: key.representation,
+                use: .sign(digest: Self.digest),
+                context: context,
+                prompt: keychain.prompt()
+            )
+            return try client.useKey(request).count
+        }
+        for (client, context) in contexts { #expect(try use(client, context) == 64) }
+        let prompts = keychain.prompts
+        let query = ItemQuery(itemClass: .genericPassword, attributes: [.account: .string("key")])
+        #expect(try other.delete(DeleteItems(query: query, prompt: keychain.prompt())).count == 1)
+        for (client, context) in contexts {
+            let error = #expect(throws: KeychainError(.itemNotFound)) { try use(client, context) }
+            #expect(error?.cause == .deleted)
+        }
+        #expect(keychain.prompts == prompts)
+        let read = ReadKey(representation: key.representation, prompt: keychain.prompt())
+        #expect(throws: KeychainError(.itemNotFound)) { try keychain.client.readKey(read) }
+        keychain.stop(with: SIGKILL)
+        try await keychain.start()
+        try keychain.unlock()
+        #expect(throws: KeychainError(.itemNotFound)) { try keychain.client.readKey(read) }
+    }
+
     @Test("a key does not work in another keychain")
     func foreign() async throws {
         let (here, there) = (try await PrivateKeychain.ready(), try await PrivateKeychain.ready())

@@ -154,9 +154,18 @@ struct MigrationTests {
         try Self.send(octets, to: new)
         #expect(try new.client.importKeychain(new.prompt()) == 1)
 
-        #expect(throws: KeychainError(.duplicateItem), "there is a keychain now") {
-            try Self.send(octets, to: new)
+        try Self.send(octets, to: new)
+        let taken = #expect(throws: KeychainError.self, "there is a keychain now") {
+            try new.client.importKeychain(new.prompt())
         }
+        #expect(taken?.cause == .alreadySetUp)
+        // The names of all programs' items are for the daemon's own command alone.
+        try Self.send(octets, to: new)
+        let before = new.prompts
+        #expect(throws: KeychainError(.missingEntitlement)) {
+            try new.client.openExport(ExportRequest(prompt: new.prompt())) { _ in }
+        }
+        #expect(new.prompts == before)
     }
 
     @Test("repeatedly cancelled exports are limited like other prompts")

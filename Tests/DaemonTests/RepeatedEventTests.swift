@@ -23,6 +23,7 @@ struct RepeatedEventTests {
         #expect(audit.details == ["", "9999 more"])
         event.record()
         try await Deadline.wait(for: "the next count") { audit.details.count > 2 ? true : nil }
-        #expect(audit.details == ["", "9999 more", "1 more"])
+        // On a machine that stands still for the pause it is the first one again.
+        #expect(audit.details.prefix(2) == ["", "9999 more"] && ["1 more", ""].contains(audit.details[2]))
     }
 }

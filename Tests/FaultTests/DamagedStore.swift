@@ -223,7 +223,8 @@ struct OpenedStore {
             operation: .useItem,
             time: BootTime(bootID: "tests", nanoseconds: 1),
             context: ContextID(connection: 1, number: 1),
-            passcodeKey: key
+            passcodeKey: key,
+            isOfWeakSensor: false
         )
         let result = try await body(OpenedStore(engine: engine, proof: proof, path: path))
         await engine.close()

@@ -103,7 +103,11 @@ struct OpenedImage {
         }
     }
 
-    static func decode(_ page: borrowing EncodedItems) throws -> [String: String] {
+    /// Items by account, each as a text; by default its value.
+    static func decode(
+        _ page: borrowing EncodedItems,
+        _ text: (ItemAttributes, [UInt8]) -> String = { String(decoding: $1, as: UTF8.self) }
+    ) throws -> [String: String] {
         var limits = CBORLimits(depth: 8)
         limits.octets = 4 << 20
         limits.allowsTrailingOctets = true
@@ -111,16 +115,18 @@ struct OpenedImage {
         var items: [String: String] = [:]
         while !octets.isEmpty {
             let length = try CBORReader.read(Array(octets), limits: limits) { reader in
-                var account = ""
+                var attributes: ItemAttributes = [:]
                 var value: [UInt8] = []
                 for _ in 0..<(try reader.readMapHead()) {
                     guard try reader.readUnsigned() == ItemField.attributes else {
                         value = try reader.readBytes()
                         continue
                     }
-                    if case .string(let name) = try reader.readAttributes()[.account] { account = name }
+                    attributes = try reader.readAttributes()
                 }
-                items[account] = String(decoding: value, as: UTF8.self)
+                var account = ""
+                if case .string(let name) = attributes[.account] { account = name }
+                items[account] = text(attributes, value)
                 return reader.offset
             }
             octets = octets.dropFirst(length)

@@ -19,16 +19,17 @@ import TouchstoneTesting
 struct ReplaceKillTests {
     /// Everything that replaces a value which its owner believes to be stored.
     enum Operation: String, CaseIterable, Sendable {
-        case git, docker, set, copy, rename, edit, signInToken, storeWrite
+        case git, docker, set, copy, rename, edit, require, merge, signInToken, storeWrite
 
         /// What is stored before, by account.
         var former: [String: String] {
             switch self {
             case .git: ["git:https://u@h": "old"]
             case .docker: ["docker:h": "old"]
-            case .set, .edit: ["a": "old"]
+            case .set, .edit, .merge: ["a": "old"]
             case .copy: ["a": "old", "b": "new"]
             case .rename: ["a": "new"]
+            case .require: ["a": "none", "b": "none"]
             // The store's marker has no value.
             case .signInToken, .storeWrite: ["": "", "refresh": "old"]
             }
@@ -37,8 +38,9 @@ struct ReplaceKillTests {
         /// What is stored afterwards.
         var later: [String: String] {
             switch self {
-            case .copy: ["a": "new", "b": "new"]
+            case .copy, .merge: ["a": "new", "b": "new"]
             case .rename: ["b": "new"]
+            case .require: ["a": "none, now passcode", "b": "none, now passcode"]
             default: former.mapValues { $0.isEmpty ? "" : "new" }
             }
         }
@@ -56,6 +58,8 @@ struct ReplaceKillTests {
             case .set: "printf \(value) | $T set a --replace --require none"
             case .copy: "$T copy b a --replace"
             case .rename: "$T rename a b"
+            case .require: "$T require a b passcode"
+            case .merge: "$T backup --restore --merge --on-conflict replace ~/backup"
             case .edit: "EDITOR=\"sed -i s/old/\(value)/\" $T edit a"
             case .signInToken, .storeWrite: ""
             }
@@ -80,6 +84,14 @@ struct ReplaceKillTests {
                     try await run(operation.command(storing: value), requiring: "passcode")
                 default: try await run("printf \(value) | $T set \(name) --require none")
                 }
+            }
+            if operation == .merge {
+                for name in ["a", "b"] {
+                    try await run("printf new | $T set \(name) --replace --require none")
+                }
+                try await run(
+                    "$T backup ~/backup && $T delete b --yes && printf old | $T set a --replace --require none"
+                )
             }
             if operation.isOwn { try await apply("old") }
             keychain.stop(with: SIGKILL)
@@ -249,7 +261,8 @@ extension OpenedImage {
             operation: .useItem,
             time: BootTime(bootID: "tests", nanoseconds: 1),
             context: ContextID(connection: 1, number: 1),
-            passcodeKey: key
+            passcodeKey: key,
+            isOfWeakSensor: false
         )
         let query = ItemQuery(itemClass: .genericPassword, limit: .all, returns: [.attributes, .data])
         let outcome = try engine.items.copy(
@@ -259,7 +272,14 @@ extension OpenedImage {
             after: nil
         )
         guard case .done(let page) = consume outcome else { throw TestKitError.unexpected("more is needed") }
-        let values = try decode(page)
+        let values = try decode(page) { attributes, value in
+            let text = String(decoding: value, as: UTF8.self)
+            // Only `require` begins with "none".
+            guard text == "none", case .data(let rule) = attributes[.accessControl],
+                (try? AccessControl(decoding: rule))?.flags == .devicePasscode
+            else { return text }
+            return "\(text), now passcode"
+        }
         guard values.count == page.count else { throw TestKitError.unexpected("two items of one name") }
         await engine.close()
         return values

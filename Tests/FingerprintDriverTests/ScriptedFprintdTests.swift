@@ -166,54 +166,6 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
-    @Test("before sleep the verification ends and the sensor is released")
-    func suspend() async throws {
-        let (bus, fprintd, reader) = try await start(.init())
-        let logind = try await ScriptedLogind(bus)
-        var changes = await reader.changes().makeAsyncIterator()
-        let claim = try await reader.claim()
-        let heard = HeardStatuses()
-        let task = Task { try await claim.verify { heard.hear($0) } }
-        try await heard.wait(for: .armed)
-        try await logind.prepareForSleep()
-        await #expect(throws: FingerprintError(.suspended)) { try await task.value }
-        #expect(await changes.next() == .suspend)
-        #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
-
-        // An idle claim is released, too, and waking up changes nothing.
-        let idle = try await reader.claim()
-        try await logind.prepareForSleep(false)
-        try await logind.prepareForSleep()
-        try await fprintd.waitUntilCalled("Release", times: 2)
-        await idle.release()
-        #expect(await changes.next() == .suspend)
-        await bus.stop()
-    }
-
-    @Test("each sleep is delayed until the listener has handled it and the sensor is released")
-    func sleepDelay() async throws {
-        let (bus, fprintd, reader) = try await start(.init())
-        let logind = try await ScriptedLogind(bus)
-        var changes = await reader.changes().makeAsyncIterator()
-        #expect(try await logind.delaysHeld(ofAll: 1) == 1)
-        let claim = try await reader.claim()
-        try await logind.prepareForSleep()
-        #expect(await changes.next() == .suspend)
-        #expect(try await logind.delaysHeld(ofAll: 1) == 1)
-        await reader.allowSleep()
-        try await logind.waitUntilNotDelayed()
-        #expect(fprintd.calls == ["Claim", "Release"])
-        try await logind.prepareForSleep(false)
-        #expect(try await logind.delaysHeld(ofAll: 2) == 1)
-        await claim.release()
-
-        // A new logind is asked as well.
-        await logind.stop()
-        let successor = try await ScriptedLogind(bus)
-        #expect(try await successor.delaysHeld(ofAll: 1) == 1)
-        await bus.stop()
-    }
-
     @Test("sleep is noticed on a bus that starts later and on its successor, and each loss is reported once")
     func laterBus() async throws {
         let bus = try await PrivateBus.start(sensors: [])
@@ -238,19 +190,6 @@ struct ScriptedFprintdTests {
             await bus.stopBus()
             try await Deadline.wait(for: "the loss") { lost.count > losses ? true : nil }
         }
-        await bus.stop()
-    }
-
-    @Test("without a listener sleep is delayed for the sensor only")
-    func sleepWithoutListener() async throws {
-        let (bus, fprintd, reader) = try await start(.init())
-        let logind = try await ScriptedLogind(bus)
-        let claim = try await reader.claim()
-        #expect(try await logind.delaysHeld(ofAll: 1) == 1)
-        try await logind.prepareForSleep()
-        try await logind.waitUntilNotDelayed()
-        #expect(fprintd.calls == ["Claim", "Release"])
-        await claim.release()
         await bus.stop()
     }
 

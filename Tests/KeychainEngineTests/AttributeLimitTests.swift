@@ -75,7 +75,7 @@ struct AttributeLimitTests {
         #expect(item.text == sample.data, "\(what) \(number)")
     }
 
-    @Test("random items with 2 to 64 attributes", .timeLimit(.minutes(20)))
+    @Test("random items with 2 to 64 attributes", .timeLimit(.minutes(CaseSize.of(20, full: 90))))
     func randomItems() async throws {
         var random = SplitMix64(seed: 29)
         let rounds = CaseSize.of(1, full: 20)

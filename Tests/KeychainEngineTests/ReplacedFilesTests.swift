@@ -259,7 +259,7 @@ struct ReplacedFilesTests {
                 let store = try #require(state.store)
                 try store.changeSet(context) {
                     for row in try store.find(search, authorization: nil, context).valid {
-                        try store.remove(row)
+                        try store.remove(row, context)
                     }
                     try replacement.run(on: keychain, older: keychain.path)
                     return true

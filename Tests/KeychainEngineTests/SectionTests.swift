@@ -215,7 +215,10 @@ struct SectionTests {
         }
     }
 
-    @Test("a store at the daemon's section limit is divided and works", .timeLimit(.minutes(30)))
+    @Test(
+        "a store at the daemon's section limit is divided and works",
+        .timeLimit(.minutes(CaseSize.of(30, full: 90)))
+    )
     func size() async throws {
         // In the full run, with the daemon's own limit.
         let isFull = CaseSize.isFull

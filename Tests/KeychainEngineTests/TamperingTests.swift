@@ -132,7 +132,7 @@ struct TamperingTests {
 
     @Test(
         "a truncated, flipped or empty log leaves an earlier state of the items or is damage",
-        .timeLimit(.minutes(20))
+        .timeLimit(.minutes(CaseSize.of(20, full: 90)))
     )
     func brokenLog() async throws {
         let count = 12

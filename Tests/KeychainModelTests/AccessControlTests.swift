@@ -10,7 +10,8 @@ struct AccessControlTests {
 
     private func proof(
         _ satisfied: Set<AccessConstraint>,
-        operation: AccessOperation? = nil
+        operation: AccessOperation? = nil,
+        isOfWeakSensor: Bool = false
     ) -> AuthenticationProof {
         AuthenticationProof(
             factors: [.biometry],
@@ -18,7 +19,8 @@ struct AccessControlTests {
             operation: operation,
             time: BootTime(bootID: "run", nanoseconds: 0),
             context: ContextID(connection: 1, number: 1),
-            passcodeKey: nil
+            passcodeKey: nil,
+            isOfWeakSensor: isOfWeakSensor
         )
     }
 
@@ -26,7 +28,8 @@ struct AccessControlTests {
         "contradictory flags are errSecParam",
         arguments: [
             [.or, .and, .biometryAny], [.biometryAny, .biometryCurrentSet], [.userPresence, .biometryAny],
-            [.userPresence, .devicePasscode], [.userPresence, .or], AccessControlFlags(rawValue: 1 << 2),
+            [.userPresence, .devicePasscode], [.userPresence, .or], [.userPresence, .strongSensor],
+            AccessControlFlags(rawValue: 1 << 2),
         ] as [AccessControlFlags]
     )
     func contradictions(flags: AccessControlFlags) {
@@ -78,6 +81,39 @@ struct AccessControlTests {
         #expect(strict.decide(given: weak, operation: .useItem) == .needs(.biometry))
         let strong = [proof(strict.satisfied(by: [.biometry]))]
         #expect(any.decide(given: strong, operation: .useItem) == .granted)
+    }
+
+    @Test(
+        "a finger on a weak sensor does not count where a strong one is wanted, and a passcode does",
+        arguments: [
+            [.biometryAny], [.biometryCurrentSet], [.biometryAny, .or, .devicePasscode],
+            [.biometryCurrentSet, .and, .devicePasscode],
+        ] as [AccessControlFlags]
+    )
+    func weakSensor(flags: AccessControlFlags) throws {
+        let mild = try control(flags)
+        let strict = try control(flags.union(.strongSensor))
+        #expect(try strict.requirement() == mild.requirement())
+        #expect(strict.constraints == mild.constraints && strict.bindsCurrentSet == mild.bindsCurrentSet)
+        for factors in [[.biometry], [.passcode], [.biometry, .passcode]] as [Set<AuthenticationFactor>] {
+            for satisfied in [strict.satisfied(by: factors), AuthenticationPolicy.satisfied(by: factors)] {
+                for isWeak in [false, true] {
+                    let given = [proof(satisfied, isOfWeakSensor: isWeak)]
+                    let released = mild.decide(given: given, operation: .useItem) == .granted
+                    let isPasscodeEnough = flags.contains(.or) && factors.contains(.passcode)
+                    #expect(
+                        (strict.decide(given: given, operation: .useItem) == .granted)
+                            == (released && (!isWeak || isPasscodeEnough)),
+                        "\(factors), \(isWeak)"
+                    )
+                }
+            }
+        }
+        // A strong sensor's finger and a weak one's: one evaluation has to suffice.
+        let finger = strict.satisfied(by: [.biometry, .passcode])
+        let both = [proof(finger, isOfWeakSensor: true), proof(finger)]
+        #expect(strict.decide(given: both, operation: .useItem) == .granted)
+        #expect(try AccessControl(decoding: strict.encoded) == strict && strict != mild)
     }
 
     @Test("a proof counts for its own operation only; a policy's counts for all")

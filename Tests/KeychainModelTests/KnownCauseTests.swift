@@ -34,7 +34,8 @@ struct KnownCauseTests {
 
     @Test("the prompt's causes have the names of the prompt's errors")
     func prompts() {
-        for code in [PromptError.Code.prompterMissing, .inBackground, .prompterFailed, .noAgent] {
+        for code in [PromptError.Code.prompterMissing, .inBackground, .prompterFailed, .noAgent, .undrawable]
+        {
             #expect(DriverCause(domain: "prompt", code: code.rawValue).known != nil)
         }
     }

@@ -72,7 +72,13 @@ struct ArrivingFrameTests {
         }
     }
 
-    @Test("others are served at once, whatever is announced and sent", arguments: lengths, Sent.allCases)
+    // One after the other: all at once need over 10,000 descriptors at full size.
+    @Test(
+        "others are served at once, whatever is announced and sent",
+        .serialized,
+        arguments: lengths,
+        Sent.allCases
+    )
     func matrix(length: Int, sent: Sent) async throws {
         for count in Self.counts {
             for isGreeted in [true, false] {

@@ -74,6 +74,8 @@ final class ScriptedAuthenticator: Authenticator {
     func setUp(_ request: PromptRequest) async throws(AuthenticationError) {}
     func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {}
     func recover(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func changeRecoveryCode(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func checkRecoveryCode(_ request: PromptRequest) async throws(AuthenticationError) {}
     func migrate(_ request: PromptRequest) async throws(AuthenticationError) {}
     func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {}
     func startOver(_ request: PromptRequest) async throws(AuthenticationError) {}
@@ -92,7 +94,8 @@ final class ScriptedAuthenticator: Authenticator {
             operation: operation,
             time: BootTime(bootID: "test", nanoseconds: 0),
             context: context,
-            passcodeKey: nil
+            passcodeKey: nil,
+            isOfWeakSensor: false
         )
     }
 }
@@ -120,6 +123,9 @@ struct ScriptedKeybag: KeybagKeeper {
     func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening { .wrong }
     func lock() async {}
     func changePasscode(to passcode: consuming SecretBytes, proof: AuthenticationProof)
+        async throws(KeychainError)
+    {}
+    func changeRecoveryCode(to code: borrowing SecretBytes, proof: AuthenticationProof)
         async throws(KeychainError)
     {}
     func recover(code: borrowing SecretBytes, newPasscode: consuming SecretBytes) async throws(KeychainError)

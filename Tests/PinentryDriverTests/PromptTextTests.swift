@@ -46,6 +46,19 @@ struct PromptTextTests {
         #expect(PromptText.line(hidden, characters: 200) == "\u{FFFD}b")
     }
 
+    @Test(
+        "in ASCII a letter loses its marks, and the text gets no longer",
+        arguments: [
+            ("plain 100% %C3", "plain 100% %C3"), ("kü", "ku"), ("ku\u{308}", "ku"), ("Straße", "Strase"),
+            ("ıİğŞçØđÆœ", "iIgScOdAEoe"), ("“a” ‘b’ – c…", "\"a\" 'b' - c..."), ("日本👍мир", "??????"),
+            ("", ""),
+        ]
+    )
+    func ascii(text: String, shown: String) {
+        #expect(PromptText.ascii(text) == shown)
+        #expect(shown.utf8.count <= text.utf8.count)
+    }
+
     @Test("each button has its own access key")
     func buttons() {
         #expect(PromptText.button("OK").title == "_OK")

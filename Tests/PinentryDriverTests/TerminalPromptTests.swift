@@ -240,10 +240,64 @@ struct TerminalPromptTests {
     @Test("a terminal too small for any prompt is an error, not a cancellation")
     func tinyTerminal() async throws {
         let tiny = try PseudoTerminal(columns: 10, rows: 3)
-        let error = await #expect(throws: PromptError(.prompterFailed)) {
+        let error = await #expect(throws: PromptError(.undrawable)) {
             try await Answer(PinentryPrompter(Self.programs[1]), .unlock(), at: tiny)
         }
         #expect(error?.detail.contains("83886381") == true)
+    }
+
+    @Test(
+        "on a terminal without UTF-8 every text is drawn in ASCII",
+        arguments: programs,
+        ["C", "POSIX", "de_DE"]
+    )
+    func withoutUTF8(program: String, locale: String) async throws {
+        let origin = PromptOrigin(terminal: terminal.name, terminalType: "xterm", characterType: locale)
+        var prompt = Prompt(
+            .touchOrSecret,
+            requester: "/opt/töuchstone/app",
+            reason: "to get 'kü–日'",
+            heading: "Unlock “Groß”",
+            error: "Noch drei Versuche übrig."
+        )
+        async let first: Void = ScriptedPerson(.sees("Passcode:", types: "x")).sit(at: terminal)
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: origin) == .entered("x"))
+        try await first
+        // The requester's letters keep a trace of what they were: without it they could be another program's.
+        for text in ["\"Gros\"", "/opt/t?uchstone/app", "'ku-?'", "Noch drei Versuche ubrig."] {
+            #expect(terminal.text.contains(text), "\(text) in \(terminal.text)")
+        }
+        #expect(terminal.octets.allSatisfy { $0 < 0x80 })
+
+        // The default title of the fallback button ends in an ellipsis.
+        prompt.input = .touch
+        if program.hasSuffix("curses") {
+            async let second: Void = ScriptedPerson(.sees("Use Passcode...", presses: .enter)).sit(
+                at: terminal
+            )
+            #expect(try await Answer(PinentryPrompter(program), prompt, at: origin) == .fallback)
+            try await second
+        }
+
+        prompt.input = .confirmation
+        async let third: Void = ScriptedPerson(.sees("CODE", presses: .enter)).sit(at: terminal)
+        let answer = try await PinentryPrompter(program)
+            .show(SecretBytes(copying: Array("CODE".utf8)), in: prompt, at: origin)
+        let shown = Answer(answer)
+        #expect(shown == .confirmed)
+        try await third
+        #expect(terminal.octets.allSatisfy { $0 < 0x80 })
+    }
+
+    @Test(
+        "on a terminal of an unknown type the prompt is drawn as on a vt100",
+        arguments: ["nosuchterm", "x", ".."]
+    )
+    func unknownType(type: String) async throws {
+        let origin = PromptOrigin(terminal: terminal.name, terminalType: type, characterType: "C.UTF-8")
+        async let done: Void = ScriptedPerson(.sees("Passcode:", types: "x")).sit(at: terminal)
+        #expect(try await Answer(PinentryPrompter(Self.programs[1]), .unlock(), at: origin) == .entered("x"))
+        try await done
     }
 
     @Test("a path that is not a terminal of the user is refused before anything is started")

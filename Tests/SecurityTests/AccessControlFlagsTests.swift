@@ -46,8 +46,11 @@ struct AccessControlFlagsTests {
             #expect(failure.domain == NSOSStatusErrorDomain)
             #expect(failure.code == -50)
         }
-        let unknown = SecAccessControlCreateFlags(rawValue: 1 << 9)
-        #expect(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, unknown, nil) == nil)
+        // The second one is a flag of our own, which Apple does not have.
+        for unknown in [1 << 9, 1 << 48] as [CFOptionFlags] {
+            let flags = SecAccessControlCreateFlags(rawValue: unknown).union(.biometryAny)
+            #expect(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, flags, nil) == nil)
+        }
     }
 
     @Test("access control objects have equality, a hash, a description and a type ID")

@@ -18,7 +18,68 @@ struct CoreFoundationTests {
         #expect(CFGetTypeID(Date() as CFDate) == CFDateGetTypeID())
         #expect(CFGetTypeID(kCFNull) == CFNullGetTypeID())
         #expect(CFGetTypeID(NSError(domain: "d", code: 1)) == CFErrorGetTypeID())
+        #expect(CFGetTypeID(NSSet(array: [1]) as CFSet) == CFSetGetTypeID())
+        #expect(CFGetTypeID(Set([1])) == CFSetGetTypeID())
         #expect(CFGetTypeID(nil) == 0)
+        let all = [
+            CFStringGetTypeID(), CFDataGetTypeID(), CFDictionaryGetTypeID(), CFArrayGetTypeID(),
+            CFSetGetTypeID(),
+            CFNumberGetTypeID(), CFBooleanGetTypeID(), CFDateGetTypeID(), CFNullGetTypeID(),
+            CFErrorGetTypeID(),
+            SecKeyGetTypeID(), SecCertificateGetTypeID(), SecIdentityGetTypeID(), SecTrustGetTypeID(),
+            SecAccessControlGetTypeID(),
+        ]
+        #expect(Set(all).count == all.count)
+    }
+
+    @Test("data without a copy are the caller's memory, which is freed only by the default allocator")
+    func noCopy() throws {
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 4)
+        defer { bytes.deallocate() }
+        bytes.initialize(repeating: 7, count: 4)
+        do {
+            let data = try #require(
+                CFDataCreateWithBytesNoCopy(kCFAllocatorDefault, bytes, 4, kCFAllocatorNull)
+            )
+            #expect(CFDataGetBytePtr(data) == UnsafePointer(bytes) && CFDataGetLength(data) == 4)
+            bytes[0] = 9
+            #expect(data as Data == Data([9, 7, 7, 7]))
+        }
+        // The memory is still the caller's: a second owner would free it twice.
+        #expect(bytes[3] == 7)
+        let given = try #require(malloc(3)).assumingMemoryBound(to: UInt8.self)
+        given.initialize(repeating: 5, count: 3)
+        let owner = try #require(CFDataCreateWithBytesNoCopy(nil, given, 3, kCFAllocatorDefault))
+        #expect(CFDataGetBytePtr(owner) == UnsafePointer(given) && owner as Data == Data([5, 5, 5]))
+        #expect(CFDataCreateWithBytesNoCopy(nil, bytes, 0, kCFAllocatorNull) == NSData())
+    }
+
+    @Test("names of other types mean what they do on Apple's systems")
+    func names() {
+        let code: FourCharCode = 0x6161_706C
+        let domain: CFErrorDomain = NSOSStatusErrorDomain as CFString
+        #expect(CFErrorGetDomain(CFErrorCreate(nil, domain, NSInteger(code), nil)) == domain)
+        #expect(kCFBundleIdentifierKey as String == "CFBundleIdentifier")
+    }
+
+    @Test("the import of identities is unimplemented and leaves everything as it was")
+    func identities() {
+        let options = [kSecImportExportPassphrase: "secret"] as CFDictionary
+        for data in [Data(), Data([0x30, 0])] {
+            var items: CFArray? = ["kept"] as CFArray
+            #expect(SecPKCS12Import(data as CFData, options, &items) == errSecUnimplemented)
+            #expect(items as? [String] == ["kept"])
+            #expect(TouchstoneCopyLastError()?.code == Int(errSecUnimplemented))
+        }
+        let keys = [
+            kSecImportExportPassphrase, kSecImportItemLabel, kSecImportItemKeyID, kSecImportItemTrust,
+            kSecImportItemCertChain, kSecImportItemIdentity,
+        ]
+        #expect(keys.map { $0 as String } == ["passphrase", "label", "keyid", "trust", "chain", "identity"])
+        #expect(
+            SecCopyErrorMessageString(errSecCertificateRevoked, nil) as String?
+                == "The certificate was revoked."
+        )
     }
 
     @Test("CFEqual and CFHash compare objects and values")

@@ -1,6 +1,8 @@
 import CTSS2
 import Glibc
+import KeychainModel
 import Testing
+import TouchstoneTesting
 
 @testable import TPMDriver
 
@@ -20,6 +22,24 @@ struct AnswerTimeTests {
             let begin = ContinuousClock.now
             #expect(try transport.exchange(answer) == answer)
             #expect(ContinuousClock.now - begin < .milliseconds(Int64(AnswerTime.limit)))
+        }
+    }
+
+    @Test("a TPM that is silent before its first command is given up in time, and used again once it answers")
+    func silentFromTheStart() async throws {
+        let chip = try await SoftwareTPM.start()
+        let sealer = TPMKeySealer(TPM(chip))
+        chip.setSilent(true)
+        for expected in [Duration.milliseconds(Int64(AnswerTime.limit)), .zero] {
+            let begin = ContinuousClock.now
+            let error = await failure { _ = try await sealer.seal(authorization: .fixed(1)) }
+            #expect(error.cause?.known == .silentHardware)
+            let time = ContinuousClock.now - begin
+            #expect(time >= expected && time < expected + .seconds(10))
+        }
+        chip.setSilent(false)
+        _ = try await Deadline.wait(for: "the TPM to be used again") {
+            try? await sealer.seal(authorization: .fixed(1)).blob
         }
     }
 

@@ -94,6 +94,8 @@ struct GuessingTests {
         #expect(error.cause == .chipLockout)
         #expect(error.remedy == .wait(seconds: 2))
         #expect(await failure { try await sealer.open(victim.blob, 2) } == KeychainError(.authFailed))
+        let counting = await failure { _ = try await sealer.countedFailures(of: victim.blob) }
+        #expect(counting.cause == .chipLockout && counting.remedy == .wait(seconds: 2))
         _ = try await hardware.openEpoch(epoch.blob)
         _ = try await sealer.seal(authorization: .fixed(5))
         let opened = try await Deadline.wait(for: "the end of the lockout") {

@@ -47,7 +47,10 @@ extension TenStepsTests {
 
                 // Forgetting the device needs no prompt; the server is told at the next password login.
                 let before = keychain.prompts.count
+                let key = try await world.credentialKey()
+                #expect(try await world.refusal(of: key) == nil)
                 try await login.forgetDevice()
+                #expect(try await world.refusal(of: key) == .deleted)
                 #expect(try await login.state() == .signedOut && keychain.prompts.count == before)
                 #expect(try await session.devices().map(\.id) == [renewed.id])
                 let other = try await world.session(login)

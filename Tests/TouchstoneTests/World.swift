@@ -17,15 +17,23 @@ struct World {
     ///
     /// - Parameters:
     ///   - fingers: the enrolled fingers; nil for no sensor.
+    ///   - sensor: the sensor's name.
     ///   - settings: additional lines of the daemon's configuration.
     /// - Throws: an error of starting one of the parts.
-    init(fingers: [String]? = nil, settings: [String] = []) async throws {
+    init(
+        fingers: [String]? = nil,
+        sensor: String = "Scripted sensor",
+        settings: [String] = []
+    ) async throws {
         var bus: PrivateBus?
         var fprintd: ScriptedFprintd?
         if let fingers {
             let started = try await PrivateBus.start(sensors: [])
             bus = started
-            fprintd = try await ScriptedFprintd.start(on: started, .init(sensors: [.init(fingers: fingers)]))
+            fprintd = try await ScriptedFprintd.start(
+                on: started,
+                .init(sensors: [.init(name: sensor, fingers: fingers)])
+            )
         }
         self.fprintd = fprintd
         self.bus = bus

@@ -77,7 +77,7 @@ struct ForeignTests {
                 settings: ["password-cost": "10,8,1"]
             )
             let enrolment = try AttestationEnrolment(keychain: world.keychain.client)
-            certificates = try SignedInApp(server).certificates(enrolment)
+            certificates = try SignedInApp(server, world.keychain.client).certificates(enrolment)
             root = try server.authority
         }
         let made = try world.device().register(

@@ -63,7 +63,7 @@ struct ServerTests {
                     settings: Self.policy
                 )
             }
-        let app = try SignedInApp(server)
+        let app = try SignedInApp(server, world.keychain.client)
         let enrolment = try AttestationEnrolment(keychain: world.keychain.client)
         #expect(kind.describes(try #require(enrolment.request.object?["ekPublic"]?.bytes)))
         let certificates = try app.certificates(enrolment)
@@ -129,7 +129,7 @@ struct ServerTests {
             roots: try await Self.roots(),
             settings: Self.policy
         )
-        let app = try SignedInApp(server)
+        let app = try SignedInApp(server, certified.keychain.client)
         let blank = try await DeviceWorld(.blank)
         let enrolment = try AttestationEnrolment(keychain: blank.keychain.client)
         let refused = try app.call("POST", "/v1/attestation/ak", enrolment.request)
@@ -164,7 +164,7 @@ struct ServerTests {
             ServerProgram.path,
             settings: ["password-cost": "10,8,1"]
         )
-        let app = try SignedInApp(server)
+        let app = try SignedInApp(server, world.keychain.client)
         let begun = try app.options()
         let made = try world.device("localhost", server.url).register(
             begun.options,

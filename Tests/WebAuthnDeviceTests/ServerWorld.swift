@@ -57,35 +57,44 @@ struct Example {
     }
 }
 
-/// An app's calls to the server, with their responses checked.
-struct SignedInApp {
-    let server: SignInServer
-    let access: String
+/// An app's calls to the server, with the proofs of a session key.
+final class SignedInApp {
+    private let server: SignInServer
+    private let key: ProofKey
+    private var access: String?
+    /// The server's last nonce for proofs.
+    private var nonce: String?
 
-    init(_ server: SignInServer) throws {
+    init(_ server: SignInServer, _ keychain: RemoteKeychain) throws {
         self.server = server
-        let answer = try server.api.send(
+        key = try ProofKey(keychain: keychain, reason: "a test")
+        let tokens = try call(
             "POST",
             "/v1/login/password",
-            headers: ["Content-Type": "application/json"],
-            body: (["username": .string(SignInServer.user), "password": .string(SignInServer.password)]
-                as JSONValue)
-                .json
+            ["username": .string(SignInServer.user), "password": .string(SignInServer.password)]
         )
-        access = try #require(try JSONValue(parsing: answer.body).object?["access_token"]?.string)
+        access = try #require(tokens.json["access_token"]?.string)
     }
 
     func call(_ method: String, _ path: String, _ body: JSONValue? = nil) throws -> (
         status: Int, json: JSONObject
     ) {
-        let answer = try server.api.send(
-            method,
-            path,
-            headers: ["Content-Type": "application/json", "Authorization": "Bearer \(access)"],
-            body: body?.json ?? []
-        )
-        let json = answer.body.isEmpty ? [:] : try JSONValue(parsing: answer.body)
-        return (answer.status, try #require(json.object))
+        for isLast in [false, true] {
+            var headers = ["Content-Type": "application/json"]
+            headers["Authorization"] = access.map { "Bearer \($0)" }
+            headers["DPoP"] = try key.proof(
+                method: method,
+                url: server.url + path,
+                nonce: nonce,
+                accessToken: access,
+                reason: "a test"
+            )
+            let answer = try server.api.send(method, path, headers: headers, body: body?.json ?? [])
+            nonce = answer.headers["dpop-nonce"] ?? nonce
+            let json = try #require((answer.body.isEmpty ? [:] : try JSONValue(parsing: answer.body)).object)
+            if isLast || json["code"]?.string != "use_dpop_nonce" { return (answer.status, json) }
+        }
+        preconditionFailure("the loop ends with its second round")
     }
 
     /// Enrols a TPM's attestation key, and returns its certificates.

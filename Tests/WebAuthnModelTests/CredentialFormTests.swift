@@ -110,6 +110,66 @@ struct CredentialFormTests {
         }
     }
 
+    @Test("extension outputs are accepted in any order, without duplicates, and written in canonical order")
+    func extensionOrder() throws {
+        let prefix = Array(
+            AuthenticatorData(rpIdHash: [UInt8](repeating: 5, count: 32), flags: .userPresent, signCount: 1)
+                .encoded[..<32]
+        )
+        func data(_ outputs: [UInt8]) -> [UInt8] { prefix + [0x81, 0, 0, 0, 1] + outputs }
+        func text(_ text: String) -> [UInt8] { [0x60 | UInt8(text.utf8.count)] + Array(text.utf8) }
+        let secret = text("hmac-secret") + [0xF5]
+        let protect = text("credProtect") + [0x01]
+        // What Solo sends (solokeys/solo1, issue 499), and the canonical form.
+        let solo = [0xA2] + secret + protect
+        #expect(solo.count == 27)
+        let parsed = try AuthenticatorData(parsing: data(solo))
+        #expect(
+            parsed.extensions
+                == .map([
+                    CBORPair(.text("hmac-secret"), .bool(true)), CBORPair(.text("credProtect"), .unsigned(1)),
+                ])
+        )
+        #expect(parsed.encoded == data([0xA2] + protect + secret))
+        #expect(try AuthenticatorData(parsing: data([0xA2] + protect + secret)).encoded == parsed.encoded)
+        // An inner map in any order.
+        let inner: [UInt8] = [0xA1] + text("a") + [0xA2] + text("z") + [0] + text("b") + [0]
+        #expect(try AuthenticatorData(parsing: data(inner)).extensions != nil)
+        let refused: [[UInt8]] = [
+            [0xA2] + secret + secret, [0xA3] + secret + protect + secret,
+            [0xA1] + text("a") + [0xA2] + text("z") + [0] + text("z") + [0],
+            // Indefinite, with a head longer than needed, with a float, and none.
+            [0xBF] + secret + protect + [0xFF], [0xB8, 2] + secret + protect, [0xA1] + text("a") + [0x18, 1],
+            [0xA1] + text("a") + [0xF9, 0x3C, 0], [0xA2] + secret,
+        ]
+        for outputs in refused {
+            #expect(throws: AuthenticatorDataError.extensions, "\(outputs)") {
+                _ = try AuthenticatorData(parsing: data(outputs))
+            }
+        }
+    }
+
+    @Test("a public key in another than canonical order is refused")
+    func keyOrder() throws {
+        // alg before kty.
+        let canonical = p256.encoded
+        let swapped = [canonical[0]] + canonical[3..<5] + canonical[1..<3] + canonical[5...]
+        #expect(throws: COSEKeyError.malformed) { _ = try COSEKey(parsing: swapped) }
+        let data = AuthenticatorData(
+            rpIdHash: [UInt8](repeating: 5, count: 32),
+            flags: .userPresent,
+            signCount: 1,
+            attestedCredentialData: AttestedCredentialData(
+                aaguid: [UInt8](repeating: 6, count: 16),
+                credentialId: [1],
+                credentialPublicKey: swapped
+            )
+        )
+        #expect(throws: AuthenticatorDataError.publicKey) {
+            _ = try AuthenticatorData(parsing: data.encoded)
+        }
+    }
+
     @Test("client data is serialised as in section 5.8.1.1, and parsed again")
     func clientData() throws {
         let data = CollectedClientData(

@@ -89,13 +89,16 @@ for place, mode in {
     "/usr/lib/systemd/system/touchstone-broker.socket": 0o644,
     "/usr/lib/systemd/system/user-runtime-dir@.service.d/touchstone.conf": 0o644,
     "/usr/lib/systemd/user/touchstone-agent.service": 0o644,
+    "/usr/lib/systemd/user/touchstone-backup.service": 0o644,
+    "/usr/lib/systemd/user/touchstone-backup.timer": 0o644,
     "/usr/lib/sysusers.d/touchstone.conf": 0o644,
     "/usr/lib/tmpfiles.d/touchstone.conf": 0o644,
     "/usr/share/polkit-1/rules.d/50-touchstone.rules": 0o644,
 }.items():
     seen = os.lstat(place) if os.path.lexists(place) else None
     check(place, seen and (stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_gid) == (mode, 0, 0), str(seen))
-for unit in ("system/touchstoned@.service", "system/touchstone-broker.service", "user/touchstone-agent.service"):
+for unit in ("system/touchstoned@.service", "system/touchstone-broker.service", "user/touchstone-agent.service",
+             "user/touchstone-backup.service"):
     program = re.search(r"^ExecStart=(\S+)", open(f"/usr/lib/systemd/{unit}").read(), re.MULTILINE)
     check(f"{unit} starts an installed program", program and os.access(program[1], os.X_OK), str(program))
 

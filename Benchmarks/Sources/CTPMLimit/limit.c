@@ -11,6 +11,7 @@ struct tpm_limit {
     ESYS_CONTEXT *context;
     ESYS_TR primary, session, policy, index;
     TPM2B_DIGEST auth_policy, write_policy, seal_policy;
+    TPML_DIGEST write_policies;
     TPM2B_PUBLIC *key_area, *sealed_area;
     TPM2B_PRIVATE *key, *sealed;
     uint64_t commands;
@@ -100,6 +101,7 @@ static TSS2_RC define(tpm_limit *limit) {
         limit->context, ESYS_TR_RH_OWNER, limit->session, NONE, &authorization, &area, &limit->index));
     LOCAL(Esys_TR_SetAuth(limit->context, limit->index, NULL));
     SEND(Esys_PolicyNvWritten(limit->context, limit->policy, ALL_NONE, TPM2_NO));
+    SEND(Esys_PolicyOR(limit->context, limit->policy, ALL_NONE, &limit->write_policies));
     LAST(0, Esys_NV_Write(limit->context, limit->index, limit->index, limit->policy, NONE, &counts, 0));
     return 0;
 }
@@ -141,6 +143,13 @@ static TSS2_RC prepare(tpm_limit *limit) {
     LOCAL(digest(limit, &trial, &limit->auth_policy));
     LOCAL(start(limit, TPM2_SE_TRIAL, &trial));
     SEND(Esys_PolicyNvWritten(limit->context, trial, ALL_NONE, TPM2_NO));
+    LOCAL(digest(limit, &trial, &limit->write_policies.digests[0]));
+    // The alternative is the label of the index's owner, which no steps satisfy.
+    limit->write_policies.count = 2;
+    limit->write_policies.digests[1] = (TPM2B_DIGEST){.size = 32, .buffer = {1}};
+    LOCAL(start(limit, TPM2_SE_TRIAL, &trial));
+    SEND(Esys_PolicyNvWritten(limit->context, trial, ALL_NONE, TPM2_NO));
+    SEND(Esys_PolicyOR(limit->context, trial, ALL_NONE, &limit->write_policies));
     LOCAL(digest(limit, &trial, &limit->write_policy));
     LOCAL(define(limit));
     LOCAL(start(limit, TPM2_SE_TRIAL, &trial));

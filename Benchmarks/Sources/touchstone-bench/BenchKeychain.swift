@@ -19,7 +19,9 @@ final class BenchKeychain {
     private var process: ChildProcess?
 
     /// Writes the configuration; starts nothing yet.
-    init(_ programs: Programs, busAddress: String? = nil, tpm: String? = nil) throws {
+    init(_ programs: Programs, busAddress: String? = nil, tpm: String? = nil, settings more: String = "")
+        throws
+    {
         self.programs = programs
         directory = try TemporaryDirectory()
         terminal = try PseudoTerminal()
@@ -53,6 +55,7 @@ final class BenchKeychain {
             settings += "biometry = off\n"
         }
         if let tpm { settings += "test.tpm = \(tpm)\n" }
+        settings += more
         _ = try directory.write(settings, to: "touchstoned.conf")
     }
 

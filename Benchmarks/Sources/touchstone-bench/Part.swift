@@ -9,6 +9,7 @@ enum Part: String, CaseIterable {
     case changes
     case octets
     case flushes
+    case waits
     case tpm
     case finger
     case system

@@ -40,6 +40,9 @@ enum TouchstoneBench {
         if parts.contains(.flushes) {
             await table.run("flushes") { try await WriteRows.measureFlushes(programs, scale, into: &$0) }
         }
+        if parts.contains(.waits) {
+            await table.run("waits") { try await WaitRows.measure(programs, scale, into: &$0) }
+        }
         if parts.contains(.tpm) {
             await table.run("TPM") { try await TPMRows.measure(scale, into: &$0) }
             await table.run("TPM and look-ups") {

@@ -77,6 +77,60 @@ struct CertificateTests {
         #expect(!verifies(Self.signed.dropLast()))
     }
 
+    @Test(
+        "no certificates and identities are stored: none is found, changed or deleted",
+        .keychain,
+        arguments: [false, true]
+    )
+    func items(isIdentity: Bool) throws {
+        let base: [CFString: Any] = [
+            kSecClass: isIdentity ? kSecClassIdentity : kSecClassCertificate,
+            kSecUseDataProtectionKeychain: true,
+        ]
+        // Names that no other keychain has either, on a system that stores certificates.
+        let label = "conformance-" + UUID().uuidString
+        let named = base.merging([kSecAttrLabel: label]) { $1 }
+        let parts: [[CFString: Any]] = [
+            [:], [kSecAttrIssuer: Data([1])], [kSecAttrSerialNumber: Data([1])], [kSecAttrSubject: Data([1])],
+            [kSecAttrSubjectKeyID: Data([1])], [kSecAttrPublicKeyHash: Data([1])],
+            [kSecAttrCertificateType: 1],
+            [kSecAttrCertificateEncoding: 3], [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked],
+        ]
+        for query in parts.map({ named.merging($0) { $1 } }) {
+            for wanted: [CFString: Any] in [
+                [:], [kSecReturnRef: true], [kSecReturnData: true, kSecReturnAttributes: true],
+                [kSecReturnPersistentRef: true, kSecMatchLimit: kSecMatchLimitAll],
+                [kSecReturnRef: true, kSecMatchSubjectContains: label],
+                [kSecReturnRef: true, kSecMatchIssuers: [Data([1])]],
+                [kSecReturnRef: true, kSecMatchTrustedOnly: true],
+                [kSecReturnRef: true, kSecUseAuthenticationUI: kSecUseAuthenticationUISkip],
+            ] {
+                var result: CFTypeRef?
+                let status = SecItemCopyMatching(query.merging(wanted) { $1 } as CFDictionary, &result)
+                #expect(status == errSecItemNotFound && result == nil)
+            }
+            #expect(SecItemDelete(query as CFDictionary) == errSecItemNotFound)
+            #expect(
+                SecItemUpdate(query as CFDictionary, [kSecAttrLabel: "x"] as CFDictionary)
+                    == errSecItemNotFound
+            )
+        }
+        let foreign = named.merging([kSecAttrService: "mail"]) { $1 } as CFDictionary
+        #expect(SecItemDelete(foreign) == errSecNoSuchAttr)
+        #expect(
+            SecItemCopyMatching(named.merging([kSecReturnRef: 7]) { $1 } as CFDictionary, nil) == errSecParam
+        )
+        #if os(Linux)
+            let certificate = try #require(Self.read(Self.encoded))
+            let item: [CFString: Any] = isIdentity ? base : [kSecValueRef: certificate]
+            #expect(SecItemAdd(item as CFDictionary, nil) == errSecUnimplemented)
+            #expect(SecItemAdd(base as CFDictionary, nil) == errSecUnimplemented)
+            let sought = isIdentity ? base : [kSecValueRef: certificate]
+            #expect(SecItemDelete(sought as CFDictionary) == errSecItemNotFound)
+            #expect(SecItemCopyMatching(sought as CFDictionary, nil) == errSecItemNotFound)
+        #endif
+    }
+
     @Test("other data are not accepted as a certificate")
     func others() {
         for other in [

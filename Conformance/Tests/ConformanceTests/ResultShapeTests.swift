@@ -187,6 +187,63 @@ struct ResultShapeTests {
         #expect(shelf.copy([kSecAttrAccount: "bare"]).status == errSecSuccess)
     }
 
+    @Test("an item without data has no data in a dictionary, alone or listed; empty data are data")
+    func noData() throws {
+        for itemClass in [kSecClassGenericPassword, kSecClassInternetPassword] {
+            for (account, data) in [("bare", nil as Data?), ("empty", Data())] {
+                let parts: [CFString: Any] = data.map { [kSecValueData: $0] } ?? [:]
+                let item = shelf.query(itemClass, parts.merging([kSecAttrAccount: account]) { $1 })
+                let wanted: [CFString: Any] = [
+                    kSecAttrAccount: account, kSecReturnAttributes: true, kSecReturnData: true,
+                ]
+                var added: CFTypeRef?
+                let returning = (item as? [CFString: Any] ?? [:]).merging(wanted) { $1 }
+                #expect(SecItemAdd(returning as CFDictionary, &added) == errSecSuccess)
+                let all = wanted.merging([kSecMatchLimit: kSecMatchLimitAll]) { $1 }
+                let pair: [CFString: Any] = [
+                    kSecAttrAccount: account, kSecReturnPersistentRef: true, kSecReturnData: true,
+                ]
+                let list = shelf.copy(all, itemClass).result as? [[String: Any]]
+                let results = [
+                    added as? [String: Any], shelf.copy(wanted, itemClass).result as? [String: Any],
+                    list?.first,
+                    shelf.copy(pair, itemClass).result as? [String: Any],
+                ]
+                for result in results {
+                    #expect(try #require(result)["v_Data"] as? Data == data)
+                    #expect(try #require(result).keys.contains("v_Data") == (data != nil))
+                }
+                let alone = shelf.copy([kSecAttrAccount: account, kSecReturnData: true], itemClass)
+                #expect(alone.status == errSecSuccess && alone.result as? Data == Data())
+            }
+        }
+    }
+
+    @Test("a password has no reference: asked for nothing else, a call succeeds without a result")
+    func noReference() throws {
+        let named = shelf.copy([kSecAttrAccount: "ada", kSecReturnPersistentRef: true]).result
+        let byReference: [CFString: Any] = [kSecValuePersistentRef: try #require(named)]
+        for limit: [CFString: Any] in [[:], [kSecMatchLimit: kSecMatchLimitAll], [kSecMatchLimit: 7]] {
+            let wanted = limit.merging([kSecReturnRef: true]) { $1 }
+            for query in [
+                shelf.query(kSecClassGenericPassword, wanted),
+                byReference.merging(wanted) { $1 } as CFDictionary,
+            ] {
+                var result: CFTypeRef?
+                #expect(SecItemCopyMatching(query, &result) == errSecSuccess)
+                #expect(result == nil)
+            }
+            #expect(shelf.copy(wanted.merging([kSecAttrAccount: "joan"]) { $1 }).status == errSecItemNotFound)
+            let both = shelf.copy(wanted.merging([kSecAttrAccount: "ada", kSecReturnData: true]) { $1 })
+                .result
+            #expect(limit.isEmpty == (both as? Data == Data("ada".utf8)))
+        }
+        var result: CFTypeRef?
+        let item: [CFString: Any] = [kSecAttrAccount: "emmy", kSecReturnRef: true]
+        #expect(SecItemAdd(shelf.query(kSecClassGenericPassword, item), &result) == errSecSuccess)
+        #expect(result == nil && shelf.count() == 3)
+    }
+
     @Test("text is found as it was stored, in any script")
     func text() {
         for account in ["Ада", "エイダ", "👩🏽‍💻", "a b\tc\n", "\"quoted\"", "café"] {

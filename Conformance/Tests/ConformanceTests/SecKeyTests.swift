@@ -183,7 +183,7 @@ struct KeychainKeyTests {
         #expect(ring.copy([kSecReturnData: true]).result as? Data == octets)
         let attributes = try #require(ring.copy([kSecReturnAttributes: true]).result as? [String: Any])
         #expect(attributes["class"] as? String == "keys")
-        #expect(attributes["kcls"] as? String == "1" && attributes["type"] as? String == "73")
+        #expect(attributes["kcls"] as? Int == 1 && attributes["type"] as? Int == 73)
         #expect(attributes["bsiz"] as? Int == 256 && attributes["atag"] as? Data == ring.tag)
         let found = try #require(ring.copy([kSecReturnRef: true]).result)
         let again = found as! SecKey
@@ -220,7 +220,7 @@ struct KeychainKeyTests {
         #expect(SecItemAdd(ring.query([kSecValueRef: publicKey]), nil) == errSecSuccess)
         for keyClass in [kSecAttrKeyClassPrivate, kSecAttrKeyClassPublic] {
             let found = ring.copy([kSecAttrKeyClass: keyClass, kSecReturnAttributes: true]).result
-            #expect((found as? [String: Any])?["kcls"] as? String == keyClass as String)
+            #expect((found as? [String: Any])?["kcls"] as? Int == Int(keyClass as String))
         }
     }
 }

@@ -17,7 +17,7 @@
 /// ```
 public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore,
     CredentialStore,
-    LimitStore, SessionStore, TransactionStore, UpkeepStore
+    LimitStore, SessionStore, TokenKeyStore, TransactionStore, UpkeepStore
 {}
 
 /// The limits that operations enforce, in the same transaction.

@@ -31,6 +31,14 @@ extension SQLStore {
         try await engine.write(.eachStatement) { try $0.sharedSecret(named: name, proposing: proposal) }
     }
 
+    package func publish(_ key: PublishedKey) async throws(StoreError) {
+        try await engine.write(.eachStatement) { try $0.publish(key) }
+    }
+
+    package func publishedKeys(now: Timestamp) async throws(StoreError) -> [PublishedKey] {
+        try await engine.read { try $0.publishedKeys(now: now) }
+    }
+
     package func purge(
         from cursor: PurgeCursor?,
         _ settings: PurgeSettings,

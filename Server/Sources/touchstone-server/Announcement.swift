@@ -30,12 +30,13 @@ struct Announcement: ServiceLifecycle.Service {
 
     /// Printed on standard output, not in the log: it gives administrator access to its first reader.
     private func printOffer(_ token: String, port: Int) {
+        let address = ListenAddress(host: configuration.adminListen.host, port: port).text
         let text = """
             There is no administrator yet. This token makes one, once, within a day:
 
               \(token)
 
-              curl -X POST \(configuration.adminTLS ? "https" : "http")://\(configuration.adminListen.host):\(port)/admin/v1/bootstrap \\
+              curl -X POST \(configuration.adminTLS ? "https" : "http")://\(address)/admin/v1/bootstrap \\
                 -H 'Content-Type: application/json' -d '{"token": "\(token)", "name": "me"}'
 
 

@@ -25,6 +25,7 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               data-directory, database   where keys and accounts are kept
               rp-id, rp-name             the relying party; the host of public-url by default
               origins, top-origins       pages and apps that may ask, compared byte for byte
+              passkey-hints              on or off: options for a given name list its passkeys
               account-page               on or off: a page for the account at public-url
               cors-origins               other origins whose pages may call the API
               profile                    consumer, aal2 or aal3: how long sessions last
@@ -36,6 +37,7 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
                                          by passkey, beyond which only names without failures pass
               password-minimum, password-cost, password-workers, password-queue
               request-timeout            seconds in which a request must arrive completely
+              shutdown-timeout           seconds for which SIGTERM waits for requests in progress
               device-attestation         any, hardware or policy
               endorsement                none, roots, list or any: which TPMs are certified
               endorsement-roots, endorsement-list, attestation-roots
@@ -43,11 +45,16 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               service-secret-file        the secret that a service presents to introspect and to ask
               service-secret-directory   a directory with such a file for each further service; a file
                                          may have two secrets, in lines, while one is changed
+              audience-directory         a directory with a file for each resource server that tokens are for:
+                                         resource = https://…, scopes, services that introspect its
+                                         tokens (default: the one of the file's name),
+                                         access-token-lifetime; without it tokens are for the account alone
               log-level                  trace, debug, info, notice, warning, error, critical
 
             SIGHUP reads the file, certificates, secrets and lists again; the log says what changed.
 
             Exit status: 0 done; 64 wrong usage; 69 the database is not there or not up to date;
+            75 a shutdown closed connections whose requests did not end in shutdown-timeout;
             78 the configuration is wrong; 1 anything else.
             """,
         version: ServerVersion.text,
@@ -80,6 +87,8 @@ struct ConfigurationOptions: ParsableArguments {
 enum Failure {
     /// EX_CONFIG of sysexits.h.
     static let configuration = ExitCode(78)
+    /// EX_TEMPFAIL of sysexits.h.
+    static let cut = ExitCode(75)
     /// EX_UNAVAILABLE of sysexits.h.
     static let unavailable = ExitCode(69)
 
@@ -87,6 +96,8 @@ enum Failure {
     ///
     /// - Returns: the exit status.
     static func report(_ error: any Error) -> ExitCode {
+        // It is in the log.
+        if error is ShutdownCut { return cut }
         FileHandle.standardError.write(Data("touchstone-server: \(error)\n".utf8))
         switch error {
         case is ConfigurationFault: return configuration

@@ -3,6 +3,33 @@ import Testing
 
 @Suite("Accounts, credentials, transactions")
 struct AccountTests {
+    @Test("no two credentials of an account have one label", arguments: StoreKind.allCases)
+    func labels(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let audit = Sample.event(.credentialRegistered)
+            let ada = Sample.account("ada")
+            try await store.createAccount(ada, audit: audit, now: start)
+            var ids: [CredentialID] = []
+            for _ in 1...4 {
+                var credential = Sample.credential(ada)
+                credential.label = "Phone"
+                _ = try await store.registerCredential(credential, keeping: nil, audit: audit, now: start)
+                ids.append(credential.id)
+            }
+            func labels() async throws -> [String?] {
+                var labels: [String?] = []
+                for id in ids { labels.append(try await store.credential(id, of: ada.id)?.label) }
+                return labels
+            }
+            #expect(try await labels() == ["Phone", "Phone 2", "Phone 3", "Phone 4"])
+            try await store.removeCredential(ids[1], of: ada.id, keeping: nil, audit: audit, now: start)
+            for (id, label) in [(ids[3], "Phone"), (ids[2], "Phone 3")] {
+                try await store.renameCredential(id, of: ada.id, label: label, audit: audit, now: start)
+            }
+            #expect(try await labels() == ["Phone", nil, "Phone 3", "Phone 2"])
+        }
+    }
+
     @Test("accounts are created, found, listed, renamed, locked and deleted", arguments: StoreKind.allCases)
     func accounts(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in

@@ -5,7 +5,7 @@ import SQLiteStore
 import StoreTestKit
 import Testing
 
-@Suite("Limits, administrators, purging, schema versions")
+@Suite("Limits, administrators, purging")
 struct UpkeepTests {
     @Test("a limit's window begins with the first attempt and ends", arguments: StoreKind.allCases)
     func limits(_ kind: StoreKind) async throws {
@@ -293,96 +293,6 @@ struct UpkeepTests {
             )
             #expect(try await person.audit().count == 3)
         }
-    }
-
-    @Test("a database without tables or with a later schema is refused, with an error that names the remedy")
-    func versions() async throws {
-        let file = try SQLiteDatabase(migrated: false)
-        #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 4))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 4))
-        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
-        // A schema from before transactions were listed.
-        for statement in [Self.withoutList, Self.withoutOpening, "UPDATE schema_version SET version = 1"] {
-            try run(statement, on: file.path)
-        }
-        #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 4))
-        await (try SQLiteStore.open(.init(path: file.path))).close()
-        try run("UPDATE schema_version SET version = 5", on: file.path)
-        #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
-        try Data("no database at all, but long enough to be read".utf8).write(
-            to: URL(filePath: file.path + ".text")
-        )
-        #expect(throws: StoreError(.damaged)) { try SQLiteStore.open(.init(path: file.path + ".text")) }
-        await file.remove()
-
-        let cluster = try await PostgreSQLCluster.shared.value
-        let database = try await cluster.makeDatabase(migrated: false)
-        let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
-        #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 4))
-        #expect(try PostgreSQLStore.migrate(configuration) == (4, 4))
-        try cluster.psql(
-            "\(Self.withoutList); \(Self.withoutOpening); UPDATE schema_version SET version = 1",
-            in: database.name
-        )
-        #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 4))
-        try cluster.psql("UPDATE schema_version SET version = 5", in: database.name)
-        #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
-        #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
-        await database.remove()
-        #expect(throws: StoreError(.unavailable)) { try PostgreSQLStore.open(configuration) }
-    }
-
-    private static let withoutList = "DROP INDEX transactions_of_account"
-    private static let withoutOpening = "ALTER TABLE ceremonies DROP COLUMN opened_at"
-
-    @Test("a ceremony that was open before SQLite's table of ceremonies changed can be consumed, once")
-    func migratedCeremony() async throws {
-        let file = try SQLiteDatabase()
-        let ceremony = Sample.ceremony()
-        try await file.use { _ = try await $0.openCeremony(ceremony, limits: [], now: start) }
-        for statement in [
-            "CREATE TABLE kept AS SELECT * FROM ceremonies",
-            "DROP TABLE ceremonies",
-            // As in version 2.
-            """
-            CREATE TABLE ceremonies (
-                id BLOB NOT NULL PRIMARY KEY, purpose TEXT NOT NULL, account BLOB, session BLOB,
-                options TEXT NOT NULL, expires_at INTEGER NOT NULL
-            ) STRICT
-            """,
-            "INSERT INTO ceremonies SELECT id, purpose, account, session, options, expires_at FROM kept",
-            "DROP TABLE kept",
-            "UPDATE schema_version SET version = 2",
-        ] { try run(statement, on: file.path) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 4))
-        try await file.use { store in
-            let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
-            #expect(consumed?.ceremony.id == ceremony.id && consumed?.ceremony.options == ceremony.options)
-            // As if it had been opened before everything else.
-            #expect(consumed?.ceremony.openedAt == Timestamp(milliseconds: 0))
-            #expect(try await store.consumeCeremony(ceremony.id, presenting: nil, now: start) == nil)
-        }
-        await file.remove()
-    }
-
-    private func run(_ statement: String, on path: String) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = [
-            "-c",
-            "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()",
-            path, statement,
-        ]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
     }
 
     @Test("sixteen concurrent logins share commits")

@@ -76,12 +76,8 @@ extension ServerTests {
                 let third = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
                 let text = try chip.registration(user, third, certificate: certificate).text
                     .replacing("\"command\":363", with: "\"command\":364")
-                let refused = try await server.send(
-                    .POST,
-                    server.api + "/v1/credentials",
-                    ["Authorization": "Bearer \(user.access)"],
-                    (Array(text.utf8), "application/json")
-                )
+                let changed = try JSONValue(parsing: Array(text.utf8))
+                let refused = try await user.call(.POST, "/v1/credentials", changed)
                 #expect(refused.status == 422 && refused.code == "key_policy_rejected", "\(refused.text)")
             }
         }

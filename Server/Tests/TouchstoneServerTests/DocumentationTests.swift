@@ -61,7 +61,7 @@ extension ServerTests {
                 let words = items.flatMap { $0.dropFirst(7).split(whereSeparator: { " ,".contains($0) }) }
                 #expect(words.contains { $0 == key }, "\(key) is not in the manual")
             }
-            for status in [0, 1, 64, 69, 78] { #expect(page.contains("\n.It \(status)\n")) }
+            for status in [0, 1, 64, 69, 75, 78] { #expect(page.contains("\n.It \(status)\n")) }
         }
 
         /// Whether a setting has this name.

@@ -37,7 +37,8 @@ extension ServerTests {
                     #expect(try await server.call(.POST, "/v1/login", pending).status == 410)
                     let renewed = try await server.form(
                         "/v1/token",
-                        ["grant_type": "refresh_token", "refresh_token": user.refresh]
+                        [("grant_type", "refresh_token"), ("refresh_token", user.refresh)],
+                        key: user.key
                     )
                     #expect(renewed.status == 200)
                 }
@@ -116,21 +117,40 @@ extension ServerTests {
             }
         }
 
+        /// Addresses of this machine: IPv6 only where the kernel has it.
+        private static let loopback =
+            (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.isEmpty == false
+            ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]
+
         @Test(
-            "without settings the first start prints a token for the first administrator, on localhost"
+            "without settings the first start prints a token for the first administrator, and a command that uses it",
+            arguments: loopback
         )
-        func program() async throws {
+        func program(_ host: String) async throws {
             try await TestServer.inDirectory { directory in
                 let process = try BuiltProgram(
                     directory,
                     ["serve"],
                     [
                         "TOUCHSTONE_SERVER_LISTEN": "127.0.0.1:0",
-                        "TOUCHSTONE_SERVER_ADMIN_LISTEN": "127.0.0.1:0",
+                        "TOUCHSTONE_SERVER_ADMIN_LISTEN": "\(host):0",
                     ]
                 )
-                let text = try await process.output(until: "ts_bt_")
+                let text = try await process.output(until: "\"name\": \"me\"}'")
                 #expect(text.contains("There is no administrator yet"))
+                let start = try #require(text.range(of: "curl ")).lowerBound
+                let end = try #require(text.range(of: "}'", options: .backwards)).upperBound
+                let command = Process()
+                let output = Pipe()
+                command.executableURL = URL(filePath: "/bin/sh")
+                command.arguments = ["-c", String(text[start..<end])]
+                command.standardOutput = output
+                try command.run()
+                let answer = try await Task.detached {
+                    String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+                }.value
+                command.waitUntilExit()
+                #expect(answer.contains("ts_ad_"), "\(text[start..<end]): \(answer)")
                 #expect(
                     FileManager.default.fileExists(atPath: "\(directory)/touchstone-server/accounts.sqlite")
                 )

@@ -183,6 +183,17 @@ extension ServerTests {
                     "completeActivation",
                     try await user.call(.POST, "/v1/attestation/ak/AAAA", ["secret": "AAAA"])
                 )
+                _ = try await user.token(for: TestServer.signedAudience)
+                try check("keys", try await server.call(.GET, "/.well-known/jwks.json"))
+                for (own, query) in [
+                    (TestServer.serviceSecret, ""), (TestServer.serviceSecret, "?scope=x"), ("x", ""),
+                ] {
+                    let token = try await user.token(for: TestServer.audience)
+                    let fields: HTTPHeaders = [
+                        "Authorization": "Bearer \(token)", "Service-Authorization": "Bearer \(own)",
+                    ]
+                    try check("check", try await server.send(.GET, server.api + "/v1/check" + query, fields))
+                }
                 try check("relatedOrigins", try await server.call(.GET, "/.well-known/webauthn"))
                 try check("metadata", try await server.call(.GET, "/.well-known/oauth-authorization-server"))
                 try check("page", try await server.call(.GET, "/"))

@@ -15,7 +15,8 @@ extension ServerTests {
         @Test("the password opens a session; device login is offered while there is no device")
         func success() async throws {
             try await TestServer.with { server in
-                let user = try await TestUser.make(on: server)
+                var user = try await TestUser.make(on: server)
+                user.key = nil
                 let answer = try await user.logIn()
                 #expect(answer.status == 200)
                 #expect(answer["token_type"]?.string == "Bearer")
@@ -92,10 +93,8 @@ extension ServerTests {
             try await TestServer.with { server in
                 var user = try await TestUser.signedIn(on: server)
                 let other = try await TestUser.make(on: server, "berta")
-                let device = SoftProofKey()
-                let proof = try await device.freshProof(server, "/v1/credentials")
                 user.authenticator = TestUser.authenticator()
-                let registered = try await user.register("device", dpop: proof)
+                let registered = try await user.register("device")
                 #expect(registered.status == 201, "\(registered.text)")
 
                 /// Fails until the name is delayed; on a busy machine the first delays may be over before the next attempt.
@@ -119,13 +118,14 @@ extension ServerTests {
                     #expect(throttled["retryAfter"]?.integer ?? 0 >= 1)
                 }
                 #expect(try await other.logIn().status == 200)
-                let own = try await user.logIn(dpop: device.freshProof(server, "/v1/login/password"))
+                let own = try await user.logIn()
                 #expect(own.status == 200, "\(own.text)")
                 #expect(own["refresh_bound"]?.bool == true)
                 #expect(own["offerDeviceLogin"]?.bool == false)
                 // A passkey signs in during the delay of the password.
                 #expect(try await user.logInByPasskey().status == 200)
                 // The delay ends.
+                user.key = nil
                 var answer = try await user.logIn()
                 for _ in 0..<30 where answer.status == 429 {
                     try await Task.sleep(for: .seconds(Int(answer["retryAfter"]?.integer ?? 1)))
@@ -255,6 +255,7 @@ extension ServerTests {
                     user.access = first.access
                     user.refresh = first.refresh
                     user.authenticator = first.authenticator
+                    user.key = first.key
                     try await Task.sleep(for: .seconds(2.1))
                     let refused = try await user.call(.POST, "/v1/credentials/options", ["kind": "passkey"])
                     #expect(refused.status == 401)
@@ -267,14 +268,17 @@ extension ServerTests {
                     #expect(begun.status == 200, "\(begun.text)")
                     let assertion = try user.assertion(try #require(begun["publicKey"]?["challenge"]?.bytes))
                     let former = user
-                    let answer = try await user.call(
+                    let answer = try await server.call(
                         .POST,
                         "/v1/login",
-                        ["ceremonyId": begun["ceremonyId"] ?? .null, "credential": assertion]
+                        ["ceremonyId": begun["ceremonyId"] ?? .null, "credential": assertion],
+                        token: user.access,
+                        key: user.key
                     )
                     #expect(answer.status == 200, "\(answer.text)")
                     try user.take(answer)
-                    let renewed = TestUser(server: usual, id: user.id, name: user.name, access: user.access)
+                    var renewed = TestUser(server: usual, id: user.id, name: user.name, access: user.access)
+                    renewed.key = user.key
                     #expect(
                         try await renewed.call(.POST, "/v1/credentials/options", ["kind": "passkey"]).status
                             == 200

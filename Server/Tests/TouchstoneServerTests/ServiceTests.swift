@@ -14,15 +14,6 @@ extension ServerTests {
         ]
         private static let reports = String(repeating: "r", count: 40)
 
-        private static func write(_ files: [String: String], to directory: String, mode: Int = 0o600) throws {
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-            for (name, text) in files {
-                let path = "\(directory)/\(name)"
-                try Data(text.utf8).write(to: URL(filePath: path))
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-            }
-        }
-
         private static func basic(_ name: String, _ secret: String, encoded: Bool = false) -> String {
             func part(_ text: String) -> String {
                 encoded ? text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" : text
@@ -34,7 +25,7 @@ extension ServerTests {
             try await TestServer.with(
                 { configuration in
                     let directory = "\(configuration.dataDirectory)/services"
-                    try write(
+                    try TestServer.write(
                         [
                             "billing": billing.joined(separator: "\n") + "\n", "reports": reports,
                             ".hidden": "x",
@@ -42,6 +33,12 @@ extension ServerTests {
                         to: directory
                     )
                     configuration.serviceSecretDirectory = directory
+                    try TestServer.write(
+                        audiences: [
+                            "all": "resource = \(TestServer.audience)\nservices = billing reports service"
+                        ],
+                        to: configuration.dataDirectory
+                    )
                 },
                 body
             )
@@ -67,28 +64,28 @@ extension ServerTests {
         @Test("each service introspects with either of its secrets: by Bearer, by Basic, and in the form")
         func methods() async throws {
             try await Self.with { server in
-                let user = try await TestUser.signedIn(on: server)
+                let token = try await TestUser.signedIn(on: server).token(for: TestServer.audience)
                 for (name, secret) in [
                     ("billing", Self.billing[0]), ("billing", Self.billing[1]), ("reports", Self.reports),
                     ("service", TestServer.serviceSecret),
                 ] {
                     for answer in [
-                        try await Self.introspect(server, user.access, "Bearer \(secret)"),
-                        try await Self.introspect(server, user.access, Self.basic(name, secret)),
+                        try await Self.introspect(server, token, "Bearer \(secret)"),
+                        try await Self.introspect(server, token, Self.basic(name, secret)),
                         try await Self.introspect(
                             server,
-                            user.access,
+                            token,
                             Self.basic(name, secret, encoded: true)
                         ),
                         try await Self.introspect(
                             server,
-                            user.access,
+                            token,
                             nil,
                             ["client_id": name, "client_secret": secret, "token_type_hint": "access_token"]
                         ),
                         try await Self.introspect(
                             server,
-                            user.access,
+                            token,
                             Self.basic(name, secret),
                             ["client_id": name]
                         ),
@@ -195,15 +192,15 @@ extension ServerTests {
                     ([:], 0o600, "has no file"), (["a": ""], 0o600, "one secret"),
                     (["a": "\(long)1\n\(long)2\n\(long)3"], 0o600, "one secret"),
                     (["a": "\(long)\nshort"], 0o600, "at least 32"), (["a": long], 0o640, "chmod 600"),
-                    (["a b": long], 0o600, "a service's name"), (["a~": long], 0o600, "a service's name"),
+                    (["a b": long], 0o600, "service's name"), (["a~": long], 0o600, "service's name"),
                     (["a": long, "b": "\(long)0\n\(long)"], 0o600, "the same secret"),
                     (["service": "\(long)0"], 0o600, "another"),
                 ] as [([String: String], Int, String)] {
                     try? FileManager.default.removeItem(atPath: folder)
-                    try Self.write(files, to: folder, mode: mode)
+                    try TestServer.write(files, to: folder, mode: mode)
                     var settings = ServerConfiguration(dataDirectory: directory)
                     settings.serviceSecretDirectory = folder
-                    try Self.write(["own": long + "own"], to: directory)
+                    try TestServer.write(["own": long + "own"], to: directory)
                     settings.serviceSecretFile = "\(directory)/own"
                     let fault = #expect(throws: ConfigurationFault.self) { try ServiceSecrets(settings) }
                     #expect(fault?.description.contains(word) == true, "\(String(describing: fault))")
@@ -211,7 +208,7 @@ extension ServerTests {
                 }
                 // A link, as a mounted volume has.
                 try? FileManager.default.removeItem(atPath: folder)
-                try Self.write(["..data": long], to: folder)
+                try TestServer.write(["..data": long], to: folder)
                 try FileManager.default.createSymbolicLink(
                     atPath: "\(folder)/linked",
                     withDestinationPath: "\(folder)/..data"
@@ -231,29 +228,25 @@ extension ServerTests {
                 configuration.listen.port = ports.api
                 configuration.publicURL = "https://localhost:\(ports.api)"
                 (configuration.tlsCertificate, configuration.tlsKey) = (files.certificate, files.key)
-                try Self.write(["billing": Self.billing[0]], to: "\(directory)/services")
+                try TestServer.write(["billing": Self.billing[0]], to: "\(directory)/services")
                 configuration.serviceSecretDirectory = "\(directory)/services"
+                try TestServer.write(
+                    audiences: ["billing": "resource = \(TestServer.audience)\nscopes = read write"],
+                    to: directory
+                )
                 try await TestServer.with(configuration) { server in
                     let user = try await TestUser.make(on: server)
-                    let process = Process()
-                    let output = Pipe()
-                    process.executableURL = URL(filePath: "/usr/bin/python3")
-                    process.arguments = [
-                        URL(filePath: #filePath).deletingLastPathComponent().appending(
-                            path: "../authlib_client.py"
-                        )
-                        .standardizedFileURL.path,
-                        configuration.publicURL, user.name, TestUser.password, "billing", Self.billing[0],
-                    ]
-                    process.environment = ["PATH": "/usr/bin:/bin", "REQUESTS_CA_BUNDLE": files.certificate]
-                    process.standardOutput = output
-                    process.standardError = output
-                    try process.run()
-                    let text = try await Task.detached {
-                        String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-                    }.value
-                    process.waitUntilExit()
-                    #expect(process.terminationStatus == 0 && text.hasSuffix("done\n"), "\(text)")
+                    let script = URL(filePath: #filePath).deletingLastPathComponent()
+                        .appending(path: "../authlib_client.py").standardizedFileURL.path
+                    let (status, text) = try await SystemProgram.run(
+                        "python3",
+                        [
+                            script, configuration.publicURL, user.name, TestUser.password, "billing",
+                            Self.billing[0], TestServer.audience,
+                        ],
+                        environment: ["REQUESTS_CA_BUNDLE": files.certificate]
+                    )
+                    #expect(status == 0 && text.hasSuffix("done\n"), "\(text)")
                 }
             }
         }

@@ -28,9 +28,10 @@ extension ServerTests {
                 let key = SoftProofKey()
                 let user = try await TestUser.withPasskey(on: server)
                 var session = user
+                session.key = nil
                 let path = "/v1/login"
                 let binding: String? = if isBound { try await key.freshProof(server, path) } else { nil }
-                try session.take(try await user.logInByPasskey(dpop: binding))
+                try session.take(try await session.logInByPasskey(dpop: binding))
                 var second = user
                 try await second.signIn()
                 let stranger = try await TestUser.signedIn(on: server, "berta")

@@ -15,7 +15,7 @@ extension ServerTests {
         @Test("a refresh token without a key rotates; using the old one again ends the session")
         func rotation() async throws {
             try await TestServer.with { server in
-                var user = try await TestUser.signedIn(on: server)
+                var user = try await TestUser.signedIn(on: server, key: nil)
                 let first = user
                 let renewed = try await user.renew()
                 #expect(renewed.status == 200, "\(renewed.text)")
@@ -36,7 +36,7 @@ extension ServerTests {
         @Test("after a lost response the old refresh token works once more")
         func grace() async throws {
             try await TestServer.with { server in
-                let user = try await TestUser.signedIn(on: server)
+                let user = try await TestUser.signedIn(on: server, key: nil)
                 #expect(try await user.renew().status == 200)
                 let again = try await user.renew()
                 #expect(again.status == 200, "\(again.text)")
@@ -50,6 +50,7 @@ extension ServerTests {
         func bound() async throws {
             try await TestServer.with { server in
                 var user = try await TestUser.make(on: server)
+                user.key = nil
                 let device = SoftProofKey()
                 try await user.signIn(dpop: try await device.freshProof(server, "/v1/login/password"))
                 let path = "/v1/token"
@@ -117,11 +118,10 @@ extension ServerTests {
         @Test("only a service can introspect tokens")
         func introspection() async throws {
             try await TestServer.with { server in
-                var user = try await TestUser.make(on: server)
-                let device = SoftProofKey()
-                try await user.signIn(dpop: try await device.freshProof(server, "/v1/login/password"))
+                let user = try await TestUser.signedIn(on: server)
                 let secret = TestServer.serviceSecret
-                let access = try await server.form("/v1/introspect", ["token": user.access], token: secret)
+                let token = try await user.token(for: TestServer.audience)
+                let access = try await server.form("/v1/introspect", ["token": token], token: secret)
                 #expect(access["active"]?.bool == true)
                 #expect(access["sub"]?.string == user.id)
                 #expect(access["acr"]?.string == "pwd")

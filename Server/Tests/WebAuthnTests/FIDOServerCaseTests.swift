@@ -247,6 +247,53 @@ struct FIDOServerCaseTests {
         }
     }
 
+    @Test(
+        "members in any order are accepted, with the signature over the bytes that came; a name twice is refused"
+    )
+    func memberOrder() async throws {
+        let authenticator = authenticator
+        let malformed = WebAuthnError.Reason.malformedAttestation
+        func text(_ text: String) -> [UInt8] { [0x60 | UInt8(text.utf8.count)] + Array(text.utf8) }
+        /// A map of members in this order.
+        func map(_ members: [[UInt8]]) -> [UInt8] { [0xA0 | UInt8(members.count)] + members.joined() }
+        /// An object with its members, the statement's and the extension outputs' in these orders.
+        func object(_ members: [Int], _ statementMembers: [Int], _ outputs: [Int]) -> Spoiled {
+            .object { data, clientData in
+                let output = [text("credProtect") + [0x01], text("hmac-secret") + [0xF5]]
+                let data =
+                    Array(data[..<32]) + [data[32] | 0x80] + data[33...] + map(outputs.map { output[$0] })
+                let signature = authenticator.sign(data + SoftAuthenticator.hash(clientData))
+                let statement = [text("alg") + [0x26], text("sig") + CBORValue.bytes(signature).encoded()]
+                let member = [
+                    text("fmt") + text("packed"),
+                    text("attStmt") + map(statementMembers.map { statement[$0] }),
+                    text("authData") + CBORValue.bytes(data).encoded(),
+                ]
+                return map(members.map { member[$0] })
+            }
+        }
+        var cases: [(String, Spoiled, Outcome)] = []
+        // Firefox and Yubico's library sent [2, 0, 1], Solo the outputs [1, 0].
+        for members in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            for statement in [[0, 1], [1, 0]] {
+                for outputs in [[0, 1], [1, 0]] {
+                    let name = "\(members), \(statement), \(outputs)"
+                    cases.append((name, object(members, statement, outputs), nil))
+                }
+            }
+        }
+        for members in [[0, 1, 2, 0], [0, 1, 2, 1], [2, 0, 1, 2]] {
+            cases.append(("twice: \(members)", object(members, [0, 1], [0, 1]), malformed))
+        }
+        cases.append(("alg twice", object([0, 1, 2], [0, 1, 0], [0, 1]), malformed))
+        cases.append(
+            ("an output twice", object([0, 1, 2], [0, 1], [1, 0, 1]), .malformedAuthenticatorData)
+        )
+        for (name, spoiled, outcome) in cases {
+            await expect(outcome, name) { _ = try await register(spoiled) }
+        }
+    }
+
     @Test("register-packed-full")
     func registerPackedFull() async throws {
         let maker = try SoftManufacturer()

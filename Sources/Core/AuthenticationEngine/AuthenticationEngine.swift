@@ -31,6 +31,8 @@ public actor AuthenticationEngine: Authenticator {
     var areFingersDoubted = false
     /// The name of the last sensor, reported for an enrolment that has become empty.
     var lastDevice: String?
+    /// Whether the sensor was weak when the fingers were last compared before a finger counts.
+    var isSensorWeak = true
     /// The last enrolment seen since the start.
     var lastSeen: Enrolment?
 
@@ -119,7 +121,8 @@ public actor AuthenticationEngine: Authenticator {
                 for: demand,
                 at: clock.now(),
                 context: evaluation.context,
-                passcodeKey: nil
+                passcodeKey: nil,
+                isOfWeakSensor: false
             )
         }
         if let proof = await reused(evaluation, demand) {
@@ -141,17 +144,21 @@ public actor AuthenticationEngine: Authenticator {
 
     /// Unlocks the keybag if it is locked, with the passcode, or with a finger if hardware holds the key in escrow.
     ///
+    /// Also asks for the passcode if the keybag is unlocked and no finger counts until it is entered.
+    ///
     /// Requests that arrive meanwhile get the outcome of the same prompt.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
-        guard try await usableState() != .unlocked else { return nil }
+        guard try await isPasscodeAwaited() else { return nil }
         return try await joiningUnlocks(request) {
             () async throws(AuthenticationError) -> AuthenticationProof? in
             try await self.takingTurns(request) {
                 () async throws(AuthenticationError) -> AuthenticationProof? in
                 // The request that had the turn before may have unlocked it.
-                guard await self.keybag.state() != .unlocked else { return nil }
+                guard try await self.isPasscodeAwaited() else { return nil }
+                let isUnlocked = await self.keybag.state() == .unlocked
+                let holdsEscrow = await self.keybag.holdsEscrow()
                 let requirement: AuthenticationRequirement =
-                    await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
+                    !isUnlocked && holdsEscrow ? .biometryOrPasscode : .passcode
                 return try await self.ask(
                     EvaluationDemand(policyRequirement: requirement),
                     for: request,
@@ -159,6 +166,14 @@ public actor AuthenticationEngine: Authenticator {
                 )
             }
         }
+    }
+
+    /// Whether the keybag is locked, or fingers wait for the passcode: they changed, were locked out, or it is due.
+    private func isPasscodeAwaited() async throws(AuthenticationError) -> Bool {
+        guard try await usableState() == .unlocked else { return true }
+        // Counts that cannot be read refuse fingers with an error of their own.
+        guard let record = try? loadRecord() else { return false }
+        return passcodeDue(record, at: clock.now()) != nil || BiometryAttempts(record).isLockedOut
     }
 
     /// Locks the keybag and forgets every success; called when the machine sleeps, the user leaves or asks for it.
@@ -247,14 +262,16 @@ extension AuthenticationEngine {
             for: demand,
             at: now,
             context: context,
-            passcodeKey: outcome.passcodeKey
+            passcodeKey: outcome.passcodeKey,
+            isOfWeakSensor: isSensorWeak
         )
         if factors.contains(.biometry), let process = FactorReuse.Process(request.caller) {
             reuse.remember(
                 FactorReuse.Success(
                     time: now,
                     satisfied: demand.satisfied(by: [.biometry]),
-                    operation: demand.operation
+                    operation: demand.operation,
+                    isOfWeakSensor: isSensorWeak
                 ),
                 of: process
             )
@@ -276,7 +293,8 @@ extension AuthenticationEngine {
             for: demand,
             at: success.time,
             context: evaluation.context,
-            passcodeKey: nil
+            passcodeKey: nil,
+            isOfWeakSensor: success.isOfWeakSensor
         )
     }
 
@@ -289,6 +307,7 @@ extension AuthenticationEngine {
             of: process,
             covering: demand.satisfied(by: [.biometry]),
             operation: demand.operation,
+            strongSensorOnly: demand.wantsStrongSensor,
             within: window,
             at: clock.now()
         )

@@ -8,7 +8,8 @@ enum AuthenticationProofMaker {
         for demand: EvaluationDemand,
         at time: BootTime,
         context: ContextID,
-        passcodeKey: PasscodeKey?
+        passcodeKey: PasscodeKey?,
+        isOfWeakSensor: Bool
     ) -> AuthenticationProof {
         AuthenticationProof(
             factors: factors,
@@ -16,7 +17,8 @@ enum AuthenticationProofMaker {
             operation: demand.operation,
             time: time,
             context: context,
-            passcodeKey: factors.contains(.passcode) ? passcodeKey : nil
+            passcodeKey: factors.contains(.passcode) ? passcodeKey : nil,
+            isOfWeakSensor: factors.contains(.biometry) && isOfWeakSensor
         )
     }
 }

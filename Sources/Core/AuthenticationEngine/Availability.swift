@@ -86,6 +86,15 @@ extension AuthenticationEngine {
                     remedy: .recover
                 )
             }
+            // During an attempt the hardware has not judged it yet.
+            if runner == nil {
+                // Where no finger can be given, a prompt for either is one for the passcode.
+                let isPasscode = !needsFinger && (sensorError != nil || BiometryAttempts(record).isLockedOut)
+                let needed = isPasscode ? .passcode : requirement
+                if let fault = await hardwareFault(for: needed, state) {
+                    return AuthenticationError(keychain: fault)
+                }
+            }
             guard needsFinger else { return nil }
             if let sensorError { return sensorError }
             if BiometryAttempts(record).isLockedOut {

@@ -44,16 +44,21 @@ extension AuthenticationEngine {
         }
         guard !seen.isEmpty else { return .failed(AuthenticationError(FingerprintError(.noEnrolledPrints))) }
         guard seen.binding != .untold || !demand.bindsCurrentSet else { return .failed(.currentSetUntold) }
+        isSensorWeak = seen.sensor.isWeak
+        guard !demand.wantsStrongSensor || !isSensorWeak else { return .failed(.sensorTooWeak) }
         return areFingersDoubted ? .changed : .ready
     }
 
     /// The present enrolment; no enrolled finger is a valid, empty enrolment.
+    ///
+    /// - Throws: ``FingerprintError``; `disconnected` rather than `noSuchDevice` if there was a sensor since the daemon's start.
     func enrolment() async throws(FingerprintError) -> Enrolment {
         do {
             let seen = try await reader.enrolment()
             lastDevice = seen.device
             return seen
         } catch {
+            if error.code == .noSuchDevice, lastDevice != nil { throw FingerprintError(.disconnected) }
             guard error.code == .noEnrolledPrints else { throw error }
             return Enrolment(device: lastDevice ?? "", fingers: [], templateDigest: nil, completions: 0)
         }
@@ -65,7 +70,7 @@ extension AuthenticationEngine {
             return try await enrolment()
         } catch {
             // Without a sensor no finger is enrolled.
-            guard error.code == .noSuchDevice else { return nil }
+            guard error.code == .noSuchDevice || error.code == .disconnected else { return nil }
             return Enrolment(device: "", fingers: [], templateDigest: nil, completions: 0)
         }
     }
@@ -151,6 +156,15 @@ extension AuthenticationError {
     /// The templates cannot be read now, so the enrolment cannot be compared with the one that an item is bound to.
     static var currentSetUntold: AuthenticationError {
         AuthenticationError(.biometryNotAvailable, cause: .brokerAway, remedy: .check)
+    }
+
+    /// A finger on a weak sensor does not count for this.
+    static var sensorTooWeak: AuthenticationError {
+        AuthenticationError(
+            .biometryNotAvailable,
+            cause: DriverCause(.sensorTooWeak),
+            remedy: .usePasscode
+        )
     }
 
     /// The enrolled fingers could not be compared, so no finger counts.

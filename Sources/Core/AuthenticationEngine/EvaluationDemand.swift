@@ -62,6 +62,14 @@ struct EvaluationDemand: Sendable {
         }
     }
 
+    /// Whether a finger counts only on a sensor that is not weak.
+    var wantsStrongSensor: Bool {
+        switch source {
+        case .policy: false
+        case .accessControl(let control): control.flags.contains(.strongSensor)
+        }
+    }
+
     /// Whether a finger alone can satisfy the demand.
     var takesFingerAlone: Bool { requirement == .biometry || requirement == .biometryOrPasscode }
 }

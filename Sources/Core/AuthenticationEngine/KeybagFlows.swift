@@ -1,14 +1,14 @@
 public import KeychainModel
 import SecretMemory
 
-/// Flows of several prompts: creating a keybag, changing its passcode, recovering it.
+/// Flows of several prompts: creating a keybag, changing its passcode, putting it aside.
 ///
 /// Each flow changes the keybag in one step after all prompts; ending it earlier changes nothing.
 extension AuthenticationEngine {
     /// Weak new passcodes that are refused before the request ends.
     private static let weakPasscodes = 10
-    /// Mistyped recovery codes before the request ends.
-    private static let codeTries = 3
+    /// Mistyped recovery codes or words before the request ends.
+    static let codeTries = 3
 
     /// Creates the keybag: asks twice for a passcode of sufficient strength, then shows the recovery code once and has it
     /// typed back.
@@ -49,20 +49,6 @@ extension AuthenticationEngine {
                 let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)
                 try await self.changing { keybag async throws(KeychainError) in
                     try await keybag.changePasscode(to: passcode.octets.copy(), proof: proof)
-                }
-            }
-        }
-    }
-
-    /// Asks for the recovery code, then twice for a new passcode, and opens the keybag with it.
-    public func recover(_ request: PromptRequest) async throws(AuthenticationError) {
-        try await takingTurns(request) { () async throws(AuthenticationError) in
-            try await self.checkRecoverable()
-            try await self.counting(request) { () async throws(AuthenticationError) in
-                let code = try await self.acceptedRecoveryCode(request)
-                let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)
-                try await self.changing { keybag async throws(KeychainError) in
-                    try await keybag.recover(code: code.octets, newPasscode: passcode.octets.copy())
                 }
             }
         }
@@ -237,70 +223,6 @@ extension AuthenticationEngine {
         )
     }
 
-    /// Shows a new code until the user has typed it back.
-    private func confirmedCode(
-        _ heading: String,
-        typingBack: String,
-        fieldLabel: String = "Recovery code:",
-        _ request: PromptRequest
-    ) async throws(AuthenticationError) -> TypedSecret {
-        let code: TypedSecret
-        do {
-            code = TypedSecret(try keybag.makeRecoveryCode())
-        } catch {
-            throw AuthenticationError(keychain: error)
-        }
-        var message: String?
-        for _ in 0..<Self.codeTries {
-            let box = Prompt(
-                .confirmation,
-                for: request,
-                heading: heading,
-                error: message,
-                configuration
-            )
-            switch await shown(code, box, request) {
-            case .confirmed, .entered: break
-            case let other: throw failure(other)
-            }
-            let typed = try await typedCode(typingBack, nil, fieldLabel, request)
-            if typed.octets.matches(RecoveryCodeText.canonical(code.octets)) { return code }
-            message = "That was another code. Compare what you wrote down."
-        }
-        throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
-    }
-
-    func acceptedRecoveryCode(_ request: PromptRequest) async throws(AuthenticationError) -> TypedSecret {
-        try await acceptedRecoveryCode(
-            request,
-            heading: "Type the keychain's recovery code",
-            refusal: "That is not the recovery code of this keychain."
-        ) { code async throws(KeychainError) in
-            try await self.keybag.accepts(recoveryCode: code.octets)
-        }
-    }
-
-    /// Asks for a recovery code until it is accepted.
-    func acceptedRecoveryCode(
-        _ request: PromptRequest,
-        heading: String,
-        refusal: String,
-        _ accepts: (TypedSecret) async throws(KeychainError) -> Bool
-    ) async throws(AuthenticationError) -> TypedSecret {
-        var message: String?
-        for _ in 0..<Self.codeTries {
-            let typed = try await typedCode(heading, message, "Recovery code:", request)
-            do {
-                if try await accepts(typed) { return typed }
-                message = refusal
-            } catch {
-                guard error.cause == .mistypedRecoveryCode else { throw AuthenticationError(keychain: error) }
-                message = "That is no recovery code. Compare it with what you wrote down."
-            }
-        }
-        throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
-    }
-
     /// Asks for words that confirm a step, until they are typed.
     private func typedWords(
         _ words: String,
@@ -318,21 +240,9 @@ extension AuthenticationEngine {
         throw AuthenticationError(.authenticationFailed, remedy: .retry)
     }
 
-    /// Asks for a code and returns it in the keybag's canonical form.
-    private func typedCode(
-        _ heading: String,
-        _ message: String?,
-        _ fieldLabel: String,
-        _ request: PromptRequest
-    ) async throws(AuthenticationError) -> TypedSecret {
-        var prompt = Prompt(.secret, for: request, heading: heading, error: message, configuration)
-        prompt.fieldLabel = fieldLabel
-        return TypedSecret(RecoveryCodeText.canonical(try await entered(prompt, request).octets))
-    }
-
     // MARK: Prompts
 
-    private func entered(
+    func entered(
         _ prompt: Prompt,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
@@ -345,7 +255,7 @@ extension AuthenticationEngine {
         return secret
     }
 
-    private func shown(
+    func shown(
         _ code: TypedSecret,
         _ prompt: Prompt,
         _ request: PromptRequest
@@ -370,7 +280,7 @@ extension AuthenticationEngine {
         return Task.isCancelled ? .interrupted(.appCancelled) : answer
     }
 
-    private func failure(_ answer: BoxAnswer) -> AuthenticationError {
+    func failure(_ answer: BoxAnswer) -> AuthenticationError {
         switch answer {
         case .cancelled, .fallback: AuthenticationError(.userCancel)
         case .timedOut: AuthenticationError(.systemCancel, cause: .timeout, remedy: .retry)
@@ -391,7 +301,7 @@ private final class ShownChannel: Sendable {
 }
 
 extension Prompt {
-    fileprivate init(
+    init(
         _ input: Input,
         for request: PromptRequest,
         heading: String,

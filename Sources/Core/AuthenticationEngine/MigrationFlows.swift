@@ -1,5 +1,5 @@
 public import KeychainModel
-import SecretMemory
+public import SecretMemory
 
 /// Moves the keychain to another machine with the recovery code alone.
 extension AuthenticationEngine: KeychainMover {
@@ -52,6 +52,28 @@ extension AuthenticationEngine: KeychainMover {
                 }
             }
         }
+    }
+
+    /// Asks for an export's recovery code; nothing is changed, whatever the state of the keybag.
+    public func recoveryCode(
+        of export: any ExportFile,
+        in archive: any KeychainArchive,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> SecretBytes {
+        let code = try await takingTurns(request) { () async throws(AuthenticationError) in
+            try await self.moving { () async throws(KeychainError) in try await archive.checkStart(of: export)
+            }
+            return try await self.counting(request) { () async throws(AuthenticationError) in
+                try await self.acceptedRecoveryCode(
+                    request,
+                    heading: "Type the recovery code that the backup was written under",
+                    refusal: "That is not the recovery code of this backup."
+                ) { code async throws(KeychainError) in
+                    try await archive.accepts(recoveryCode: code.octets, of: export)
+                }
+            }
+        }
+        return code.octets.copy()
     }
 
     private func moving<Value: Sendable>(

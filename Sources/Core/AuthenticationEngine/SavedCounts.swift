@@ -30,15 +30,27 @@ extension AuthenticationEngine {
         _ state: KeybagState
     ) async throws(AuthenticationError) -> AttemptRecord {
         if let fault = attempts.fault(needingRoom: false) { throw AuthenticationError(unsaved: fault) }
-        let isPasscodeNeeded: Bool
-        switch requirement {
-        case .passcode, .biometryAndPasscode: isPasscodeNeeded = true
-        case .biometry, .biometryOrPasscode: isPasscodeNeeded = state != .unlocked
-        }
-        if isPasscodeNeeded, let fault = await agreeWithHardware(isFirst: true) {
+        if let fault = await hardwareFault(for: requirement, state) {
             throw AuthenticationError(keychain: fault)
         }
         return try loadRecord()
+    }
+
+    /// Why the hardware cannot open what a requirement needs opened; nil if it can, or is not needed.
+    func hardwareFault(
+        for requirement: AuthenticationRequirement,
+        _ state: KeybagState
+    ) async -> KeychainError? {
+        let isFingerEnough: Bool
+        switch requirement {
+        case .passcode, .biometryAndPasscode: isFingerEnough = false
+        case .biometry, .biometryOrPasscode:
+            guard state != .unlocked else { return nil }
+            isFingerEnough = await keybag.holdsEscrow()
+        }
+        let fault = await agreeWithHardware(isFirst: true)
+        // The chip's lockout is about passcodes; what is in escrow opens without one.
+        return isFingerEnough && fault?.cause == .chipLockout ? nil : fault
     }
 
     /// Sets the saved count of wrong passcodes to the hardware's count; no attempt may be running.

@@ -99,10 +99,15 @@ extension Visit {
 
     /// The items' owners, for the daemon's own command only: other programs may not list them.
     private func ownersForCommand() throws(KeychainError) -> any ItemOwners {
+        try requireCommand()
+        guard let owners = services.owners else { throw KeychainError(.unimplemented) }
+        return owners
+    }
+
+    /// Refuses other programs than the daemon's own command.
+    func requireCommand() throws(KeychainError) {
         guard try groups.own.name == ClientIdentity.ownGroup else {
             throw KeychainError(.missingEntitlement)
         }
-        guard let owners = services.owners else { throw KeychainError(.unimplemented) }
-        return owners
     }
 }

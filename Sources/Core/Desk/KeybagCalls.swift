@@ -7,7 +7,7 @@ extension Visit {
         try await keybag(.setUp, prompt, services.authenticator.setUp)
     }
 
-    /// Unlocks the keybag: prompts for the passcode, unless it is unlocked.
+    /// Unlocks the keybag: prompts for the passcode, unless it is unlocked and fingers count.
     package func unlock(_ prompt: PromptFields) async throws(KeychainError) {
         try await keybag(.unlock, prompt) { request async throws(AuthenticationError) in
             _ = try await services.authenticator.unlock(request)
@@ -30,6 +30,16 @@ extension Visit {
     /// Asks for the recovery code and twice for a new passcode.
     package func recover(_ prompt: PromptFields) async throws(KeychainError) {
         try await keybag(.recover, prompt, services.authenticator.recover)
+    }
+
+    /// Asks for the passcode and replaces the recovery code.
+    package func changeRecoveryCode(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.changeRecoveryCode, prompt, services.authenticator.changeRecoveryCode)
+    }
+
+    /// Asks for the recovery code and says whether it is right.
+    package func checkRecoveryCode(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.checkRecoveryCode, prompt, services.authenticator.checkRecoveryCode)
     }
 
     /// Moves the keybag to the best seal of this machine.
@@ -55,7 +65,8 @@ extension Visit {
             return StatusReply(
                 keybag: await services.keybag.state(),
                 assurance: assurance.assurance,
-                assuranceReasons: assurance.reasons + (services.startFault.map { [$0] } ?? []),
+                assuranceReasons: assurance.reasons
+                    + [services.startFault, services.backupNote].compactMap(\.self),
                 authentication: await services.authenticator.status(),
                 promptFault: await services.promptFault(prompt?.origin),
                 daemonVersion: services.daemonVersion,

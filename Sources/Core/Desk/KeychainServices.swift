@@ -1,5 +1,15 @@
 package import KeychainModel
 
+/// What writing a backup requires of the user: the file itself is opened by the recovery code alone.
+package enum BackupRequirement: String, Sendable, CaseIterable {
+    /// A finger or the passcode.
+    case either
+    /// The passcode.
+    case passcode
+    /// Nothing, once the keychain was unlocked: for backups that nobody attends.
+    case nothing = "none"
+}
+
 /// The services that the desk calls.
 package struct KeychainServices: Sendable {
     /// Authenticates the user.
@@ -12,6 +22,8 @@ package struct KeychainServices: Sendable {
     package var keys: any KeyVault
     /// Moves the keychain to other machines; nil if not offered.
     package var migration: Migration?
+    /// What a backup requires.
+    package var backupRequirement = BackupRequirement.either
     /// Lists the programs that have items; nil if not offered.
     package var owners: (any ItemOwners)?
     /// The log of security events.
@@ -48,6 +60,7 @@ package struct KeychainServices: Sendable {
         vault: any ItemVault,
         keys: any KeyVault,
         migration: Migration? = nil,
+        backupRequirement: BackupRequirement = .either,
         owners: (any ItemOwners)? = nil,
         audit: any AuditLog,
         daemonVersion: String,
@@ -60,11 +73,21 @@ package struct KeychainServices: Sendable {
         self.vault = vault
         self.keys = keys
         self.migration = migration
+        self.backupRequirement = backupRequirement
         self.owners = owners
         self.audit = audit
         self.daemonVersion = daemonVersion
         self.startFault = startFault
         self.promptFault = promptFault
         self.brokerFault = brokerFault
+    }
+}
+
+extension KeychainServices {
+    /// What the status says of backups that nobody attends; nil if there are none.
+    var backupNote: String? {
+        guard migration != nil, backupRequirement == .nothing else { return nil }
+        return
+            "Backups are written without a finger or passcode (backup-require = none); the recovery code opens them."
     }
 }

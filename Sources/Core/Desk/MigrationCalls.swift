@@ -15,23 +15,67 @@ extension Visit {
         deliver: (_ part: ExportPart, _ isLast: Bool) -> Bool
     ) async throws(KeychainError) -> Bool {
         try await serving(.exportKeychain) { () async throws(KeychainError) in
-            let export = try await export(prompt)
-            let total = export.file.count
-            var offset = 0
-            while offset < total {
-                // A part is in locked memory while it is sent.
-                guard let room = await memory.longReplies.reserveWhenFree(LockedMemoryBudget.pageCost) else {
-                    throw KeychainError(asEnded(AuthenticationError(.appCancel)))
-                }
-                let octets = try export.file.read(from: offset, upTo: MigrationLimits.partOctets)
-                guard deliver(ExportPart(total: total, octets: octets), false) else { return false }
-                offset += octets.count
-                withExtendedLifetime(room) {}
-                // Lets the door check whether its caller still wants the rest.
-                await Task.yield()
-            }
-            return deliver(ExportPart(total: total, report: export.report), true)
+            try await send(try await export(prompt), deliver)
         }
+    }
+
+    /// Authenticates the user as the setting `backup-require` says, and delivers a backup part by part; reports progress to
+    /// ``WorkProgress/current``.
+    ///
+    /// Only for the daemon's own command. A keychain that was not unlocked since the start is unlocked.
+    /// - Parameters:
+    ///   - prompt: how to prompt.
+    ///   - request: the call's number.
+    ///   - deliver: as of ``exportKeychain(_:deliver:)``.
+    /// - Returns: false if `deliver` did.
+    /// - Throws: ``KeychainError``, possibly after some parts.
+    package func backUp(
+        _ prompt: PromptFields,
+        request: UInt64,
+        deliver: (_ part: ExportPart, _ isLast: Bool) -> Bool
+    ) async throws(KeychainError) -> Bool {
+        try await serving(.backUp) { () async throws(KeychainError) in
+            guard let archive = services.migration?.archive else { throw KeychainError(.unimplemented) }
+            try requireCommand()
+            let context = try contexts.enter(nil, request: request)
+            defer { contexts.leave(context, request: request) }
+            switch services.backupRequirement {
+            case .nothing: break
+            case .either: _ = try await authenticate(.policy(.deviceOwner), in: context, prompt: prompt)
+            case .passcode:
+                let heading = "Enter the keychain's passcode to back it up"
+                _ = try await asking { () async throws(AuthenticationError) in
+                    try await services.authenticator.confirm(self.request(prompt), heading: heading)
+                }
+                try requireSameAsker()
+            }
+            var prompts = PromptBudget(context: context, prompt: prompt)
+            let backup = try await unlocking(&prompts) { () async throws(KeychainError) in
+                try await archive.backUp()
+            }
+            return try await send(backup, deliver)
+        }
+    }
+
+    private func send(
+        _ export: KeychainExport,
+        _ deliver: (_ part: ExportPart, _ isLast: Bool) -> Bool
+    ) async throws(KeychainError) -> Bool {
+        let total = export.file.count
+        var offset = 0
+        while offset < total {
+            // A part is in locked memory while it is sent.
+            guard let room = await memory.longReplies.reserveWhenFree(LockedMemoryBudget.pageCost) else {
+                throw KeychainError(asEnded(AuthenticationError(.appCancel)))
+            }
+            let octets = try export.file.read(from: offset, upTo: MigrationLimits.partOctets)
+            guard deliver(ExportPart(total: total, octets: octets), false) else { return false }
+            offset += octets.count
+            withExtendedLifetime(room) {}
+            // Lets the door check whether its caller still wants the rest.
+            await Task.yield()
+        }
+        return deliver(ExportPart(total: total, report: export.report), true)
     }
 
     private func export(_ prompt: PromptFields) async throws(KeychainError) -> KeychainExport {
@@ -81,6 +125,61 @@ extension Visit {
                 request(prompt)
             )
         }
+    }
+
+    // MARK: Reading and merging
+
+    /// Prompts for the recovery code of the uploaded export, and reads it or merges it into the keychain.
+    ///
+    /// A merge prompts for the keychain's passcode too. Reports progress to ``WorkProgress/current``. Only for the daemon's own
+    /// command: the names of all programs' items are told.
+    /// - Parameters:
+    ///   - body: what to do.
+    ///   - deliver: sends items, with whether they are the last ones; returns false to end the call.
+    /// - Returns: false if `deliver` did; the parts of a merge that were delivered stay stored.
+    /// - Throws: ``KeychainError``, possibly after some parts.
+    package func openExport(
+        _ body: ExportRequest,
+        deliver: (_ items: ExportItems, _ isLast: Bool) -> Bool
+    ) async throws(KeychainError) -> Bool {
+        try await serving(.openExport) { () async throws(KeychainError) in
+            let work = try await work(body)
+            while let items = try await work.next() {
+                guard !Task.isCancelled else { throw KeychainError(asEnded(AuthenticationError(.appCancel))) }
+                guard let room = await memory.longReplies.reserveWhenFree(LockedMemoryBudget.pageCost) else {
+                    throw KeychainError(asEnded(AuthenticationError(.appCancel)))
+                }
+                guard items.isEmpty || deliver(ExportItems(items), false) else { return false }
+                withExtendedLifetime(room) {}
+                await Task.yield()
+            }
+            return deliver(ExportItems(), true)
+        }
+    }
+
+    private func work(_ body: ExportRequest) async throws(KeychainError) -> any ExportWork {
+        let migration = try migration(body.prompt)
+        try requireCommand()
+        let arrived = arriving.withLock { $0.take() }
+        guard let arrived else { throw KeychainError(.param, cause: .exportParts) }
+        if body.merge != nil, await services.keybag.state() == .notSetUp { throw Self.notSetUp }
+        let code = try await asking { () async throws(AuthenticationError) in
+            try await migration.mover.recoveryCode(of: arrived, in: migration.archive, request(body.prompt))
+        }
+        try requireSameAsker()
+        guard let merge = body.merge else {
+            return try migration.archive.read(arrived, recoveryCode: code)
+        }
+        let proof = try await asking { () async throws(AuthenticationError) in
+            try await services.authenticator.confirm(
+                request(body.prompt),
+                heading: "Enter the keychain's passcode to merge the backup into it"
+            )
+        }
+        try requireSameAsker()
+        let detail = "merge of a backup, in a conflict: \(merge.conflicts)"
+        services.audit.record(AuditEvent(.itemsMoved, caller: caller, detail: detail))
+        return try migration.archive.merge(arrived, recoveryCode: code, proof: proof, merge)
     }
 
     private func migration(_ prompt: PromptFields) throws(KeychainError) -> KeychainServices.Migration {

@@ -22,6 +22,13 @@ struct PromptBudget {
         self.mayAsk = mayAsk ?? prompt.interactionAllowed
     }
 
+    /// A missing application password could be asked for, so that without leave to ask it is `errSecInteractionNotAllowed`, as on
+    /// Apple's systems.
+    fileprivate func judged(_ error: KeychainError) -> KeychainError {
+        guard error.cause == .applicationPasswordMissing, !mayAsk else { return error }
+        return KeychainError(.interactionNotAllowed, cause: .applicationPasswordMissing)
+    }
+
     fileprivate mutating func count(_ limits: DeskLimits) throws(KeychainError) {
         rounds += 1
         guard rounds <= limits.authenticationRounds else { throw KeychainError(.authFailed) }
@@ -43,7 +50,7 @@ extension Visit {
                 return try await call()
             } catch {
                 guard prompts.mayAsk, error.status == .interactionNotAllowed, error.cause == .locked else {
-                    throw named(error, adding: accessControl)
+                    throw prompts.judged(named(error, adding: accessControl))
                 }
             }
             try prompts.count(limits)
@@ -101,7 +108,12 @@ extension Visit {
             throw KeychainError(AuthenticationError(.notInteractive))
         }
         var hasAsked = false
-        for control in controls {
+        // What is given for the finger or the passcode alone satisfies "either" too, so that one is asked for last.
+        let (either, others) = (
+            controls.filter { $0.flags.contains(.userPresence) },
+            controls.filter { !$0.flags.contains(.userPresence) }
+        )
+        for control in others + either {
             let proofs = try contexts.authorization(of: context).proofs
             switch control.decide(given: proofs, operation: operation) {
             case .granted: continue

@@ -94,7 +94,7 @@ public struct KeychainEngine: Sendable {
             wallClock: wallClock,
             audit: audit
         )
-        keys = PrivateKeys(keysInMemory, hardware: privateKeys, attester: attester)
+        keys = PrivateKeys(keysInMemory, items, hardware: privateKeys, attester: attester)
         archive = Archive(of: keybag, items, in: directory, audit: audit)
     }
 

@@ -106,11 +106,19 @@ struct RequestHandler: Sendable {
         case .migrate(let prompt): try await visit.migrate(prompt)
         case .protectLockout(let prompt): try await visit.protectLockout(prompt)
         case .startOver(let prompt): try await visit.startOver(prompt)
-        case .exportKeychain(let prompt): return try await exportKeychain(prompt, head, reply)
+        case .changeRecoveryCode(let prompt): try await visit.changeRecoveryCode(prompt)
+        case .checkRecoveryCode(let prompt): try await visit.checkRecoveryCode(prompt)
+        case .exportKeychain(let prompt):
+            return try await export(head, reply) { try await visit.exportKeychain(prompt, deliver: $0) }
+        case .backUp(let prompt):
+            return try await export(head, reply) { deliver in
+                try await visit.backUp(prompt, request: head.id, deliver: deliver)
+            }
         case .sendImport(let part): try await visit.takeImport(part)
         case .importKeychain(let prompt):
             let count = try await telling(progress(head, reply)) { try await visit.importKeychain(prompt) }
             return try reply(head.message(CountBody(count)))
+        case .openExport(let body): return try await openExport(body, head, reply)
         case .repair(let body):
             let repair = try await telling(progress(head, reply)) { try await visit.repair(body) }
             return try reply(head.message(RepairReply(repair)))
@@ -136,17 +144,33 @@ struct RequestHandler: Sendable {
         guard isWhole else { throw WireError.closed }
     }
 
-    /// Sends the export part by part, with its progress before each part is ready.
-    private func exportKeychain(_ prompt: PromptFields, _ head: ReplyHead, _ reply: @escaping Reply)
-        async throws
-    {
+    /// Sends the export that `make` delivers part by part, with its progress before each part is ready.
+    private func export(
+        _ head: ReplyHead,
+        _ reply: @escaping Reply,
+        _ make: (_ deliver: (ExportPart, Bool) -> Bool) async throws -> Bool
+    ) async throws {
         let progress = progress { done, total in
             let part = ExportPart(progress: ProgressBody(done: done, total: total))
             try reply(ReplyHead(id: head.id, more: true).message(part))
         }
         let isWhole = try await telling(progress) {
-            try await visit.exportKeychain(prompt) { part, isLast in
+            try await make { part, isLast in
                 Self.isSent(ReplyHead(id: head.id, more: !isLast).message(part), reply)
+            }
+        }
+        guard isWhole else { throw WireError.closed }
+    }
+
+    /// Sends the items of an export, with the progress in between.
+    private func openExport(_ body: ExportRequest, _ head: ReplyHead, _ reply: @escaping Reply) async throws {
+        let progress = progress { done, total in
+            let step = ExportItems(progress: ProgressBody(done: done, total: total))
+            try reply(ReplyHead(id: head.id, more: true).message(step))
+        }
+        let isWhole = try await telling(progress) {
+            try await visit.openExport(body) { items, isLast in
+                Self.isSent(ReplyHead(id: head.id, more: !isLast).message(items), reply)
             }
         }
         guard isWhole else { throw WireError.closed }

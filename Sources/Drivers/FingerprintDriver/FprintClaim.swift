@@ -34,9 +34,11 @@ final class ClaimedSensor {
     /// The sensor, of the fprintd that granted the claim.
     let device: FprintDevice
     /// fprintd's names of the enrolled fingers, sorted: they cannot change while the sensor is claimed.
-    let fingers: [String]
+    var fingers: [String] = []
     /// The running verification.
     var run: VerifyRun?
+    /// Whether a verification ended without `VerifyStop`, because the machine announced sleep.
+    var isLeftArmed = false
     /// The latest `VerifyStop`.
     var disarming: BusCall?
     /// The task that releases the claim.
@@ -44,10 +46,7 @@ final class ClaimedSensor {
 
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    init(device: FprintDevice, fingers: [String]) {
-        self.device = device
-        self.fingers = fingers
-    }
+    init(device: FprintDevice) { self.device = device }
 
     /// Waits for the reply to `VerifyStop`, even an error.
     nonisolated(nonsending) func untilDisarmed() async {

@@ -30,6 +30,11 @@ public actor FprintReader: FingerprintReader {
     private var completions: UInt64 = 0
     /// How often the machine announced sleep.
     private var sleeps = 0
+    /// Whether the machine announced sleep and not yet its wake-up.
+    ///
+    /// Meanwhile nothing is sent about a claim: fprintd 1.94 fails to close a suspended sensor ("Cannot run while
+    /// suspended"), forgets the claim nevertheless, and can then no longer open it ("has already been opened").
+    private(set) var isAsleep = false
     private var listeners: [UInt64: AsyncStream<FingerprintChange>.Continuation] = [:]
     /// Reconnects for the listeners; nil while the connection stands.
     private var reconnection: Task<Void, Never>?
@@ -86,29 +91,24 @@ public actor FprintReader: FingerprintReader {
     }
 
     private func takeSensor() async throws(FingerprintError) -> FprintClaim {
-        for claim in claims.values { await claim.releasing?.value }
-        let device = try await choose().device
+        while let releasing = claims.values.lazy.compactMap(\.releasing).first { await releasing.value }
         let sleepsBefore = sleeps
-        do throws(FingerprintError) {
-            try await device.claim(user: user)
-        } catch {
-            // If fprintd granted the claim after the timeout, the sensor would stay claimed for good.
-            if error.code == .noReply { try? await device.release() }
-            throw error
-        }
-        let fingers: [String]
-        do throws(FingerprintError) {
-            fingers = try await device.listEnrolledFingers(user: user)
-        } catch {
-            try? await device.release()
-            throw error
-        }
+        let device = try await choose().device
+        guard !isAsleep else { throw FingerprintError(.suspended) }
         lastNumber += 1
         let number = lastNumber
-        claims[number] = ClaimedSensor(device: device, fingers: fingers)
-        guard !Task.isCancelled, sleeps == sleepsBefore else {
+        let claim = ClaimedSensor(device: device)
+        do throws(FingerprintError) {
+            try await device.claim(user: user)
+            claims[number] = claim
+            claim.fingers = try await device.listEnrolledFingers(user: user)
+            guard !Task.isCancelled else { throw FingerprintError(.cancelled) }
+            guard sleeps == sleepsBefore else { throw FingerprintError(.suspended) }
+        } catch {
+            // If fprintd granted the claim after the timeout, the sensor would stay claimed for good.
+            if error.code == .noReply { claims[number] = claim }
             await release(number)
-            throw FingerprintError(Task.isCancelled ? .cancelled : .suspended)
+            throw error
         }
         return FprintClaim(reader: self, number: number)
     }
@@ -129,11 +129,8 @@ public actor FprintReader: FingerprintReader {
         return stream
     }
 
-    /// Releases all claims and then lets the machine sleep.
-    public func allowSleep() async {
-        for number in claims.keys { await release(number) }
-        connection?.allowSleep()
-    }
+    /// Lets the machine sleep; fprintd suspends its sensors itself, and claims are released after the wake-up.
+    public func allowSleep() async { connection?.allowSleep() }
 
     /// More than a suspended listener needs: repeated elements carry no more information.
     private static let changeLimit = 16
@@ -209,7 +206,16 @@ public actor FprintReader: FingerprintReader {
         }
     }
 
-    private func findLogind() async { await connection?.findLogind() }
+    private func findLogind() async {
+        // Without switches of threads, which would let a first claim overtake it: sleep would then go unnoticed.
+        try? await onThread { () async throws(FingerprintError) in await self.askLogind() }
+    }
+
+    private func askLogind() async {
+        await connection?.findLogind()
+        // A delay that was granted after the announcement of sleep would be held until the wake-up.
+        if isAsleep { connection?.allowSleep() }
+    }
 
     /// The claimed sensor, or the one that would be claimed.
     private func choose() async throws(FingerprintError) -> FprintManager.Choice {
@@ -251,15 +257,19 @@ public actor FprintReader: FingerprintReader {
             Task { _ = try? await self.connection?.fprintdOwner(activate: false) }
         case .suspend:
             sleeps += 1
+            isAsleep = true
             tell(.suspend)
-            for (number, claim) in claims {
-                claim.run?.abort(FingerprintError(.suspended))
-                Task { await self.release(number) }
-            }
+            for claim in claims.values { claim.run?.abort(FingerprintError(.suspended)) }
             if listeners.isEmpty { Task { await self.allowSleep() } }
-        case .logindReady: Task { await self.findLogind() }
+        case .logindReady:
+            if isAsleep {
+                isAsleep = false
+                for number in claims.keys { beginRelease(number) }
+            }
+            Task { await self.findLogind() }
         case .closed:
             connection = nil
+            isAsleep = false
             let lost = claims.values
             claims.removeAll()
             for claim in lost { claim.run?.abort(FingerprintError(.noBus)) }

@@ -9,6 +9,7 @@ extension FprintReader {
         guard let claim = claims[number], claim.releasing == nil else {
             throw FingerprintError(.claimDevice)
         }
+        guard !isAsleep else { throw FingerprintError(.suspended) }
         guard claim.run == nil else { throw FingerprintError(.alreadyInUse) }
         let run = VerifyRun(device: claim.device, status: status)
         claim.run = run
@@ -67,6 +68,10 @@ extension FprintReader {
             Task { await self.cancel(identity) }
         }
         guard let claim = claims.values.first(where: { $0.run === run }) else { return try outcome.get() }
+        guard !isAsleep else {
+            claim.isLeftArmed = true
+            return try run.isGivenUp ? run.stopped(FingerprintError(.suspended)) : outcome.get()
+        }
         guard !run.isGivenUp else { return try await lastWord(of: run, claim) }
         claim.disarming = run.device.beginVerifyStop()
         // After a match only the next user of the sensor waits for the reply.
@@ -102,20 +107,33 @@ extension FprintReader {
         }
     }
 
-    func release(_ number: UInt64) async {
-        guard let claim = claims[number] else { return }
-        if let releasing = claim.releasing { return await releasing.value }
+    /// Releases a claim and waits for that; while the machine sleeps, the release follows after the wake-up.
+    func release(_ number: UInt64) async { await beginRelease(number)?.value }
+
+    /// Starts to release a claim, unless the machine sleeps.
+    @discardableResult
+    func beginRelease(_ number: UInt64) -> Task<Void, Never>? {
+        guard let claim = claims[number], !isAsleep else { return nil }
+        if let releasing = claim.releasing { return releasing }
         // A separate task: cancelling the caller must not leave the sensor claimed.
         let releasing = Task { await self.letGo(number) }
         claim.releasing = releasing
-        await releasing.value
+        return releasing
     }
 
     private func letGo(_ number: UInt64) async {
         guard let claim = claims[number] else { return }
         claim.run?.abort(FingerprintError(.cancelled))
         await claim.untilEnded()
+        if claim.isLeftArmed, !isAsleep {
+            claim.isLeftArmed = false
+            claim.disarming = claim.device.beginVerifyStop()
+        }
         await claim.untilDisarmed()
+        guard !isAsleep else {
+            claim.releasing = nil
+            return
+        }
         do throws(FingerprintError) {
             try await claim.device.release()
         } catch {

@@ -40,7 +40,7 @@ enum ExchangeFailure: Error, Equatable {
             PromptError(.prompterFailed, detail: "pinentry sent \(what)")
         case .refused(let code, let command):
             PromptError(
-                code.meaning == .notInteractive ? .notInteractive : .prompterFailed,
+                code.meaning.promptCode,
                 detail: "pinentry refused \(command) with error \(code.rawValue)"
             )
         case .system(let errno):
@@ -53,6 +53,17 @@ enum ExchangeFailure: Error, Equatable {
                 detail:
                     "this pinentry needs the session's bus for the display, and DBUS_SESSION_BUS_ADDRESS is not set"
             )
+        }
+    }
+}
+
+extension PinentryCode.Meaning {
+    /// The code of a prompt that ended with a refusal of this meaning.
+    fileprivate var promptCode: PromptError.Code {
+        switch self {
+        case .notInteractive: .notInteractive
+        case .undrawable: .undrawable
+        case .cancelled, .timedOut, .failed: .prompterFailed
         }
     }
 }

@@ -90,7 +90,7 @@ struct PinentryBox {
             switch code.meaning {
             case .cancelled: return .ended(.cancelled)
             case .timedOut: return .ended(.timedOut)
-            case .notInteractive, .failed: throw .refused(code, command: commands.show.command)
+            case .notInteractive, .undrawable, .failed: throw .refused(code, command: commands.show.command)
             }
         }
         let isRepeated = answer.statuses.contains(Self.repeatedStatus)
@@ -134,7 +134,7 @@ struct PinentryBox {
         on connection: inout AssuanConnection
     ) throws(ExchangeFailure) {
         for line in lines {
-            let answer = try connection.transact(line.octets, until: deadline)
+            let answer = try connection.transact(commands.flavor.drawable(line.octets), until: deadline)
             if line.isRequired, let code = answer.error { throw .refused(code, command: line.command) }
         }
     }

@@ -20,11 +20,13 @@ struct PinentryCode: Hashable {
     static let noTerminal = PinentryCode(83_918_950)
     /// `ENXIO`: the terminal cannot be opened.
     static let noSuchTerminal = PinentryCode(83_918_992)
-    /// `GPG_ERR_WINDOW_TOO_SMALL`: the prompt does not fit on the terminal.
+    /// `GPG_ERR_LOCALE_PROBLEM`: the text has characters that the terminal's encoding does not have.
+    static let localeProblem = PinentryCode(83_886_246)
+    /// `GPG_ERR_WINDOW_TOO_SMALL`: the prompt does not fit on the terminal, or curses does not know its type.
     static let windowTooSmall = PinentryCode(83_886_381)
 
     /// What a response with this code means to the caller.
-    enum Meaning { case cancelled, timedOut, notInteractive, failed }
+    enum Meaning { case cancelled, timedOut, notInteractive, undrawable, failed }
 
     /// Compares the code alone: programs send different sources.
     var meaning: Meaning {
@@ -32,6 +34,7 @@ struct PinentryCode: Hashable {
         case Self.cancelled.code, Self.fullyCancelled.code, Self.notConfirmed.code: .cancelled
         case Self.timeout.code: .timedOut
         case Self.noTerminal.code, Self.noSuchTerminal.code: .notInteractive
+        case Self.localeProblem.code, Self.windowTooSmall.code: .undrawable
         default: .failed
         }
     }

@@ -6,10 +6,11 @@ final class ShownSecret: Sendable {
     let line: SecretBytes
     let gnomeLine: SecretBytes
 
-    /// Builds the lines; nil for a secret that does not fit.
-    init?(_ secret: borrowing SecretBytes, in prompt: Prompt) {
+    /// Builds the lines, the usual one for a terminal that takes UTF-8 or does not; nil for a secret that does not fit.
+    init?(_ secret: borrowing SecretBytes, in prompt: Prompt, drawsASCII: Bool) {
         let gnome = PinentryFlavor(name: "gnome3")
-        guard let line = PromptDescription.line(of: prompt, showing: secret),
+        let usual = PinentryFlavor(name: "", drawsASCII: drawsASCII)
+        guard let line = PromptDescription.line(of: prompt, flavor: usual, showing: secret),
             let gnomeLine = PromptDescription.line(of: prompt, flavor: gnome, showing: secret)
         else { return nil }
         self.line = line
@@ -177,7 +178,7 @@ struct PinentryExchange: ~Copyable {
             try exchange.readOptions(&connection, until: handshake)
             let flavor = exchange.flavor
             let commands = PinentryCommands(for: prompt, showsSecret: secret != nil, flavor: flavor)
-            try connection.send(commands.settings.map(\.octets), until: handshake)
+            try connection.send(commands.settings.map { flavor.drawable($0.octets) }, until: handshake)
             if let secret {
                 if flavor.isGNOME {
                     try connection.send(secret.gnomeLine, until: handshake)
@@ -224,6 +225,7 @@ struct PinentryExchange: ~Copyable {
             octets.indices.map { String(Unicode.Scalar(octets[$0])) }.joined()
         }
         flavor = PinentryFlavor(name: name)
+        flavor.drawsASCII = flavor.drawsOnTerminal && !place.takesUTF8
         // pinentry-tty without a terminal would answer "cancelled", as a user does.
         if terminal == nil, flavor.drawsOnTerminal {
             // Only GNOME's prompt is drawn by another process, which pinentry finds on that bus.

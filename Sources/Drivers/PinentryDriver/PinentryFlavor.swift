@@ -4,6 +4,8 @@
 struct PinentryFlavor: Equatable {
     /// The program's own word; `gtk2:curses` if it fell back.
     let name: String
+    /// Whether it draws on a terminal that does not take UTF-8; curses refuses a text with other characters than ASCII there.
+    var drawsASCII = false
 
     /// Whether it always draws on the terminal.
     var drawsOnTerminal: Bool { name == "tty" || drawsWithCurses }
@@ -20,4 +22,9 @@ struct PinentryFlavor: Equatable {
     /// Curses and tty have no second field; GNOME's prompt has one, and its own rating of a passcode. For these a second
     /// prompt follows once the first entry was judged.
     var asksTwice: Bool { !drawsOnTerminal && !isGNOME }
+
+    /// A line for the program in characters that it can draw, and not longer; whatever is escaped is ASCII already.
+    func drawable(_ line: [UInt8]) -> [UInt8] {
+        drawsASCII ? Array(PromptText.ascii(String(decoding: line, as: UTF8.self)).utf8) : line
+    }
 }

@@ -28,7 +28,10 @@ struct PromptDescription {
         if !prompt.input.hasField, let error = prompt.error {
             before += (before.isEmpty ? "" : "\n") + PromptText.ofOurs(error)
         }
-        before += (before.isEmpty ? "" : "\n\n") + "Requested by " + PromptText.requester(prompt.requester)
+        before += (before.isEmpty ? "" : "\n\n") + "Requested by "
+        let requester = PromptText.requester(prompt.requester)
+        // A letter without its marks could name another program.
+        before += flavor.drawsASCII ? String(requester.map { $0.isASCII ? $0 : "?" }) : requester
         switch prompt.othersWaiting {
         case ...0: break
         case 1: before += "\nOne more request waits for the same."
@@ -40,12 +43,13 @@ struct PromptDescription {
         let end = AssuanLine.escaped(after)
         let left = AssuanLine.largestByteCount - line.count - end.count - reserved
         line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + end
+        line = flavor.drawable(line)
     }
 
-    /// The text of a touch prompt, as a pinentry program would show it.
-    static func text(of prompt: Prompt) -> String {
+    /// The text of a touch prompt, as a pinentry program of this flavour would show it.
+    static func text(of prompt: Prompt, flavor: PinentryFlavor) -> String {
         var octets = SecretBuffer(minimumCapacity: AssuanLine.largestByteCount)
-        let line = Array(PromptDescription(of: prompt).line.dropFirst(command.utf8.count))
+        let line = Array(PromptDescription(of: prompt, flavor: flavor).line.dropFirst(command.utf8.count))
         _ = AssuanLine.decode(line.span, into: &octets)
         return octets.finish().withOctets { octets in
             String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)

@@ -56,6 +56,35 @@ enum PromptText {
         line(text, characters: largestTitleCount, octets: largestByteCount)
     }
 
+    /// The text in ASCII, in no more bytes: a Latin letter loses its marks, punctuation becomes what is nearest to it, and
+    /// `?` stands for anything else.
+    static func ascii(_ text: String) -> String {
+        var ascii = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case _ where scalar.isASCII: ascii.unicodeScalars.append(scalar)
+            case "\u{2026}": ascii += "..."
+            case "\u{2018}", "\u{2019}": ascii += "'"
+            case "\u{AB}", "\u{BB}", "\u{201C}"..."\u{201E}": ascii += "\""
+            case "\u{2010}"..."\u{2015}": ascii += "-"
+            case _ where scalar.properties.generalCategory == .nonspacingMark: break
+            default: ascii += latinLetter(scalar) ?? "?"
+            }
+        }
+        return ascii
+    }
+
+    /// The letter in a name such as `LATIN SMALL LETTER U WITH DIAERESIS`, `… LETTER DOTLESS I` or `… LIGATURE OE`; nil for
+    /// another character.
+    private static func latinLetter(_ scalar: Unicode.Scalar) -> String? {
+        let words = (scalar.properties.name ?? "").split(separator: " ")
+        guard words.count > 3, words[0] == "LATIN", ["LETTER", "LIGATURE"].contains(words[2])
+        else { return nil }
+        let letter = words[3...].first { !["DOTLESS", "SHARP", "LONG"].contains($0) }
+        guard let letter, letter.count <= 2 else { return nil }
+        return words[1] == "SMALL" ? letter.lowercased() : String(letter)
+    }
+
     /// Breaks a line at spaces into lines of at most `columns` characters; a longer word stays whole.
     static func broken(_ line: String, columns: Int) -> String {
         var text = ""

@@ -16,7 +16,7 @@ struct TerminalTouchBox: ~Copyable {
 
     private let prompt: Prompt
     private let terminal: PinentryTerminal
-    private let takesUTF8: Bool
+    private let flavor: PinentryFlavor
     private let readingPause: Duration
     private let cancel: ThreadSignal
     private let deadline: ContinuousClock.Instant
@@ -34,7 +34,7 @@ struct TerminalTouchBox: ~Copyable {
         let place = PromptPlace(origin)
         guard let name = place.terminal else { throw PromptError(.notInteractive, detail: "no terminal") }
         terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
-        takesUTF8 = place.characterType == "C.UTF-8"
+        flavor = PinentryFlavor(name: "", drawsASCII: !place.takesUTF8)
         self.prompt = prompt
         self.readingPause = readingPause
         self.cancel = cancel
@@ -67,18 +67,19 @@ struct TerminalTouchBox: ~Copyable {
     /// The lines, without a final line end.
     private var text: String {
         let cancel = prompt.cancelTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Cancel"
-        var buttons = "[Esc] \(PromptText.label(cancel))"
+        var buttons = ["[Esc] \(PromptText.label(cancel))"]
         if hasFallback {
-            buttons += "   [p] \(PromptText.label(prompt.fallbackTitle ?? "Use Passcode\u{2026}"))"
+            buttons.append("[p] \(PromptText.label(prompt.fallbackTitle ?? "Use Passcode\u{2026}"))")
         }
+        if flavor.drawsASCII { buttons = buttons.map(PromptText.ascii) }
         let columns = min(max(20, terminal.columns - 1), Self.mostColumns)
-        let lines = PromptDescription.text(of: prompt).split(
+        let lines = PromptDescription.text(of: prompt, flavor: flavor).split(
             separator: "\n",
             omittingEmptySubsequences: false
         )
         let broken = lines.map { PromptText.broken(String($0), columns: columns) }
-        let text = "\n" + (broken + ["", buttons]).joined(separator: "\n")
-        return takesUTF8 ? text : String(text.map { $0.isASCII ? $0 : "?" })
+        let row = buttons.joined(separator: "   ")
+        return "\n" + (broken + [""] + (row.count <= columns ? [row] : buttons)).joined(separator: "\n")
     }
 
     private func draw() throws(ExchangeFailure) {

@@ -87,6 +87,25 @@ public func CFDataCreate(_ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8
     NSData(bytes: bytes, length: length)
 }
 
+/// `CFDataCreateWithBytesNoCopy`: data in the caller's memory, which is freed with `free` after use, or with
+/// ``kCFAllocatorNull`` stays the caller's and must outlive the data.
+public func CFDataCreateWithBytesNoCopy(
+    _ allocator: CFAllocator!,
+    _ bytes: UnsafePointer<UInt8>!,
+    _ length: CFIndex,
+    _ bytesDeallocator: CFAllocator!
+) -> CFData! {
+    guard let bytes, length > 0 else {
+        if bytesDeallocator == nil { free(UnsafeMutablePointer(mutating: bytes)) }
+        return NSData()
+    }
+    return NSData(
+        bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes),
+        length: length,
+        freeWhenDone: bytesDeallocator == nil
+    )
+}
+
 /// `CFDataGetLength`.
 public func CFDataGetLength(_ theData: CFData!) -> CFIndex { theData.length }
 

@@ -6,6 +6,12 @@ public import Foundation
 public typealias OSStatus = Int32
 /// `noErr`: success.
 public let noErr: OSStatus = 0
+/// `NSInteger`.
+public typealias NSInteger = Int
+/// `NSUInteger`.
+public typealias NSUInteger = UInt
+/// `FourCharCode`: four characters as a number, as the creator and the type of an item are.
+public typealias FourCharCode = UInt32
 /// `NSErrorPointer`: accepts `&error` and nil.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 

@@ -11,6 +11,7 @@ private enum TypeID {
     static let unknown: CFTypeID = 1
     static let null: CFTypeID = 16
     static let string: CFTypeID = 7
+    static let set: CFTypeID = 17
     static let dictionary: CFTypeID = 18
     static let array: CFTypeID = 19
     static let data: CFTypeID = 20
@@ -29,6 +30,7 @@ public func CFGetTypeID(_ cf: Any?) -> CFTypeID {
     case is NSString: return TypeID.string
     case is NSDictionary: return TypeID.dictionary
     case is NSArray: return TypeID.array
+    case is NSSet: return TypeID.set
     case is NSData: return TypeID.data
     case let number as NSNumber: return number.isTruthValue ? TypeID.boolean : TypeID.number
     case is NSError: return TypeID.error
@@ -45,6 +47,8 @@ public func CFStringGetTypeID() -> CFTypeID { TypeID.string }
 public func CFDictionaryGetTypeID() -> CFTypeID { TypeID.dictionary }
 /// `CFArrayGetTypeID`.
 public func CFArrayGetTypeID() -> CFTypeID { TypeID.array }
+/// `CFSetGetTypeID`.
+public func CFSetGetTypeID() -> CFTypeID { TypeID.set }
 /// `CFDataGetTypeID`.
 public func CFDataGetTypeID() -> CFTypeID { TypeID.data }
 /// `CFBooleanGetTypeID`.

@@ -10,6 +10,10 @@ public typealias CFMutableDictionary = NSMutableDictionary
 public typealias CFArray = NSArray
 /// `CFMutableArray`.
 public typealias CFMutableArray = NSMutableArray
+/// `CFSet`.
+public typealias CFSet = NSSet
+/// `CFMutableSet`.
+public typealias CFMutableSet = NSMutableSet
 /// `CFData`: the type of an item's data.
 public typealias CFData = NSData
 /// `CFMutableData`.
@@ -26,6 +30,8 @@ public typealias CFUUID = NSUUID
 public typealias CFURL = NSURL
 /// `CFNull`.
 public typealias CFNull = NSNull
+/// `CFErrorDomain`: the name of an error's domain.
+public typealias CFErrorDomain = CFString
 /// `CFError`: returned by functions as `Unmanaged<CFError>`.
 public typealias CFError = NSError
 /// `CFTypeRef`: any object.
@@ -43,13 +49,17 @@ public typealias CFTimeInterval = Double
 /// `CFAbsoluteTime`: seconds since 2001-01-01 00:00:00 UTC.
 public typealias CFAbsoluteTime = CFTimeInterval
 
-/// `CFAllocator`: only the default allocator exists, which is nil.
+/// `CFAllocator`: only the default allocator exists, which is nil, and the one that frees nothing.
 public final class CFAllocator: Sendable {
-    private init() {}
+    fileprivate init() {}
 }
 
 /// `kCFAllocatorDefault`: nil.
 public var kCFAllocatorDefault: CFAllocator! { nil }
+/// `kCFAllocatorNull`: frees nothing; for memory that the caller owns.
+public let kCFAllocatorNull: CFAllocator! = CFAllocator()
+/// `kCFBundleIdentifierKey`: the key of a bundle's identifier in its information.
+nonisolated(unsafe) public let kCFBundleIdentifierKey: CFString! = "CFBundleIdentifier"  // immutable
 /// `kCFBooleanTrue`.
 public let kCFBooleanTrue: CFBoolean! = NSNumber(value: true)
 /// `kCFBooleanFalse`.

@@ -89,7 +89,7 @@ public struct Keychain: Sendable {
 
     /// Deletes all stores and keys of this program and of the groups that it shares; shows no prompt.
     ///
-    /// Items that other APIs stored, such as `SecItemAdd`, are kept.
+    /// Items that other APIs stored, such as `SecItemAdd`, are kept. Every later use of the deleted keys throws `deleted`.
     ///
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     public func deleteEverything() async throws(TouchstoneError) {

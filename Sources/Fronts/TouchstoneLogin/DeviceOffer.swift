@@ -45,7 +45,8 @@ extension LoginSession {
         let begun = try await call(
             "POST",
             "/v1/credentials/options",
-            ["kind": "device", "label": .string(label)]
+            ["kind": "device", "label": .string(label)],
+            isBound: true
         )
         let ceremony = try Ceremony(begun, from: client.api)
         let options = try onDevice { () throws(DeviceError) in
@@ -141,7 +142,9 @@ extension LoginSession {
     /// Removes a key on the server that is no longer kept here; on failure, at the next sign-in with the password.
     private func giveUp(_ record: DeviceRecord) async {
         let id = record.device.id
-        let isTold = record.user == user ? (try? await call("DELETE", "/v1/credentials/\(id)")) != nil : false
+        let isTold =
+            record.user == user
+            ? (try? await call("DELETE", "/v1/credentials/\(id)", isBound: true)) != nil : false
         if !isTold { try? await client.store.forget(record.user, id) }
     }
 

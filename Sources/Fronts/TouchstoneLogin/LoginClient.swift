@@ -222,11 +222,22 @@ public struct LoginClient: Sendable {
     }
 
     /// Renews a session (RFC 6749, section 6; RFC 9449, section 5).
-    func refresh(_ token: String, _ proofKey: Data) async throws(TouchstoneError) -> Tokens {
+    ///
+    /// - Parameters:
+    ///   - token: the refresh token.
+    ///   - proofKey: the key that it is bound to.
+    ///   - audience: what the access token is for; nil: the account's API of the server.
+    /// - Returns: the tokens.
+    /// - Throws: `TouchstoneError`: the errors of a server.
+    func refresh(
+        _ token: String,
+        _ proofKey: Data,
+        for audience: Audience? = nil
+    ) async throws(TouchstoneError) -> Tokens {
         let answer = try await api.call(
             "POST",
             "/v1/token",
-            .form([("grant_type", "refresh_token"), ("refresh_token", token)]),
+            .form([("grant_type", "refresh_token"), ("refresh_token", token)] + (audience?.fields ?? [])),
             prove: keys.prove(proofKey)
         )
         return try Tokens(answer, from: api)
@@ -235,9 +246,9 @@ public struct LoginClient: Sendable {
 
 extension DeviceKeys {
     /// Makes DPoP proofs with a session key.
-    func prove(_ key: Data) -> (String, String, String?) async throws(TouchstoneError) -> String {
-        { method, url, nonce throws(TouchstoneError) in
-            try await proof(by: key, method, url, nonce: nonce)
+    func prove(_ key: Data) -> LoginServer.Prove {
+        { method, url, nonce, access throws(TouchstoneError) in
+            try await proof(by: key, method, url, nonce: nonce, access: access)
         }
     }
 }

@@ -19,7 +19,12 @@ public actor LoginSession {
     /// Whether the server wants this device to be set up; it knows which devices are.
     private var isDeviceOffered: Bool
     /// nil once the session has ended.
-    private var tokens: Tokens?
+    private var tokens: Tokens? {
+        // They are of the same authentication, and end with it.
+        didSet { if tokens?.refresh != oldValue?.refresh { audienceTokens = [:] } }
+    }
+    /// Those for services.
+    private var audienceTokens: [Audience: Tokens] = [:]
     private var renewal: Task<Result<Tokens, TouchstoneError>, Never>?
     /// The last request of a step-up, while it is in progress.
     private var stepping: Task<Result<Tokens, TouchstoneError>, Never>?
@@ -41,7 +46,10 @@ public actor LoginSession {
         self.isDeviceOffered = isDeviceOffered
     }
 
-    /// An access token that is valid for at least ten seconds, for the header `Authorization: Bearer`.
+    /// An access token for the account's API of the server, valid for at least ten seconds, for the header
+    /// `Authorization: Bearer`.
+    ///
+    /// Do not send it to a service: that gets one of its own, ``accessToken(for:scope:)``.
     ///
     /// - Returns: the token, renewed if it was about to expire.
     /// - Throws: `TouchstoneError`: `refused` once the session has ended, the errors of a server.
@@ -49,6 +57,45 @@ public actor LoginSession {
         guard let tokens else { throw .signedOut }
         if tokens.expires > .now { return tokens.access }
         return try await renew().access
+    }
+
+    /// An access token for a service, valid for at least ten seconds, for the header `Authorization: Bearer`.
+    ///
+    /// The service finds out what it is worth from the server (RFC 7662). The token opens nothing else: neither another service nor
+    /// the account.
+    ///
+    /// - Parameters:
+    ///   - resource: The service's resource indicator (RFC 8707) as in the server's settings, such as `https://api.example.org`.
+    ///   - scope: What the token may do there; empty: all that the server's settings allow.
+    /// - Returns: the token; the same one until it is about to expire.
+    /// - Throws: `TouchstoneError`: `refused` once the session has ended, and with the cause `invalid_target` or `invalid_scope`
+    ///   for what the server issues no tokens for; the errors of a server.
+    public func accessToken(
+        for resource: String,
+        scope: [String] = []
+    ) async throws(TouchstoneError) -> String {
+        let audience = Audience(resource: resource, scope: scope)
+        if let kept = audienceTokens[audience], kept.expires > .now { return kept.access }
+        for isLast in [false, true] {
+            guard let old = tokens else { throw .signedOut }
+            do throws(TouchstoneError) {
+                let new = try await client.refresh(old.refresh, proofKey, for: audience)
+                guard let now = tokens else { throw .signedOut }
+                // A step-up meanwhile ended this token.
+                guard now.refresh == old.refresh else { continue }
+                if new.refresh != old.refresh {
+                    tokens?.refresh = new.refresh
+                    await seal()
+                }
+                audienceTokens[audience] = new
+                return new.access
+            } catch {
+                guard error.isEndOfSession, !isLast else { throw error }
+                // Either a step-up replaced the refresh token, or the session ended, which this ends here.
+                _ = try await renew()
+            }
+        }
+        throw TouchstoneError(.refused, part: "server", cause: "invalid_grant", nextStep: .retry)
     }
 
     // MARK: Setting up the device
@@ -169,48 +216,6 @@ public actor LoginSession {
         await seal()
     }
 
-    // MARK: Devices
-
-    /// The devices that may sign in to the account.
-    ///
-    /// - Returns: the devices whose keys are accepted, in the server's order.
-    /// - Throws: `TouchstoneError`.
-    public func devices() async throws(TouchstoneError) -> [LoginDevice] {
-        let answer = try await call("GET", "/v1/credentials")
-        guard let credentials = answer["credentials"]?.array else { throw .badReply("credentials") }
-        let own = try await client.store.find(.silent)?.device.id
-        var devices: [LoginDevice] = []
-        for credential in credentials {
-            guard let members = credential.object, let kind = members["kind"]?.string else {
-                throw .badReply("credentials")
-            }
-            guard kind == "device", members["suspended"]?.bool != true else { continue }
-            devices.append(try LoginDevice(members, own: own))
-        }
-        return devices
-    }
-
-    /// Removes a device from the account, such as a lost one: its key and its sessions become invalid.
-    ///
-    /// - Parameter device: One of ``devices()``; for this device, its key and token are deleted here too.
-    /// - Throws: `TouchstoneError`: `stepUpNeeded` if the user did not authenticate just before, `notFound` if the server
-    ///   does not know the device.
-    public func remove(_ device: LoginDevice) async throws(TouchstoneError) {
-        guard Base64URL.decode(device.id) != nil else { throw TouchstoneError(.notFound) }
-        var unknown: TouchstoneError?
-        do throws(TouchstoneError) {
-            _ = try await call("DELETE", "/v1/credentials/\(device.id)")
-        } catch {
-            guard error.code == .notFound else { throw error }
-            unknown = error
-        }
-        if try await client.store.find(.silent)?.device.id == device.id {
-            try await client.store.delete()
-        } else if let unknown {
-            throw unknown
-        }
-    }
-
     // MARK: The end
 
     /// Ends the session, here and on the server; this device remains set up.
@@ -325,39 +330,11 @@ public actor LoginSession {
         try? await client.store.seal(token)
     }
 
-    /// Removes, on the server, devices that were deleted here.
-    func removeForgottenDevices() async {
-        guard let all = try? await client.store.forgottenDevices() else { return }
-        for forgotten in all where forgotten.user == user {
-            do throws(TouchstoneError) {
-                _ = try await call("DELETE", "/v1/credentials/\(forgotten.id)")
-            } catch {
-                guard error.code == .notFound else { continue }
-            }
-            try? await client.store.changeForgotten { devices in devices.removeAll { $0 == forgotten } }
-        }
-    }
-
     /// Records that the device is set up.
     func noteSetUp() { isDeviceOffered = false }
 
     /// The current refresh token.
     var refreshToken: String? { tokens?.refresh }
-}
-
-extension LoginDevice {
-    fileprivate init(_ members: JSONObject, own: String?) throws(TouchstoneError) {
-        guard let id = members["id"]?.string, Base64URL.decode(id)?.isEmpty == false else {
-            throw .badReply("credentials: id")
-        }
-        guard let label = members["label"]?.string else { throw .badReply("credentials: label") }
-        self.init(
-            id: id,
-            label: label,
-            lastUsed: members["lastUsedAt"]?.integer.map { Date(timeIntervalSince1970: Double($0)) },
-            isThisDevice: id == own
-        )
-    }
 }
 
 extension TouchstoneError {

@@ -72,6 +72,7 @@ public struct ProofKey: Sendable {
     ///   - method: the HTTP method, such as `POST`.
     ///   - url: the request's address, without query and fragment.
     ///   - nonce: the server's last `DPoP-Nonce`; nil before the first.
+    ///   - accessToken: the access token of the request, whose hash the proof then contains (`ath`); nil: it has none.
     ///   - reason: for the prompt, if the keychain is locked.
     /// - Returns: the value of the header `DPoP`.
     /// - Throws: ``DeviceError/keychain(_:)``.
@@ -79,9 +80,16 @@ public struct ProofKey: Sendable {
         method: String,
         url: String,
         nonce: String?,
+        accessToken: String? = nil,
         reason: String
     ) throws(DeviceError) -> String {
-        try proof(method: method, url: url, nonce: nonce, asking: DeviceAuthenticator.prompt(reason))
+        try proof(
+            method: method,
+            url: url,
+            nonce: nonce,
+            accessToken: accessToken,
+            asking: DeviceAuthenticator.prompt(reason)
+        )
     }
 
     /// Makes a proof; `prompt` is used if the keychain is locked.
@@ -89,6 +97,7 @@ public struct ProofKey: Sendable {
         method: String,
         url: String,
         nonce: String?,
+        accessToken: String?,
         asking prompt: PromptFields,
         cancellation: Cancellation? = nil
     ) throws(DeviceError) -> String {
@@ -102,6 +111,7 @@ public struct ProofKey: Sendable {
         let claims = JSONValue(members: [
             "jti": JSONValue(base64URL: DeviceAuthenticator.random(16)), "htm": .string(method),
             "htu": .string(url), "iat": .integer(Int64(time(nil))), "nonce": nonce.map { .string($0) },
+            "ath": accessToken.map { JSONValue(base64URL: DeviceAuthenticator.hash(Array($0.utf8))) },
         ])
         let text = [header, claims].map { Base64URL.encode($0.json) }.joined(separator: ".")
         do throws(KeychainError) {

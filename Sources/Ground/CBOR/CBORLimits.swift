@@ -19,6 +19,8 @@ public struct CBORLimits: Sendable, Hashable {
     ///
     /// Shortest heads and floats, definite lengths, map keys sorted and without duplicates.
     public private(set) var isDeterministic = true
+    /// Whether map keys may come in any order; duplicates are refused nevertheless.
+    public private(set) var allowsAnyKeyOrder = false
 
     /// The strict form with the limits of a Touchstone frame: 1 MiB, 16 levels, no tags.
     ///
@@ -47,6 +49,19 @@ public struct CBORLimits: Sendable, Hashable {
 
     /// CTAP2 canonical CBOR: at most four levels, no tags, no floating-point numbers (CTAP 2.1, section 8).
     public static let ctap2 = CBORLimits(depth: 4, allowsFloats: false)
+
+    /// The same with map keys in any order, for what authenticators and clients send.
+    ///
+    /// WebAuthn Level 3, section 2.4, requires the canonical form of who encodes, but that decoders refuse another one is only
+    /// recommended. Known with keys in another order are Solo's extension outputs (solokeys/solo1, issue 499), and the attestation
+    /// objects of Firefox's authenticator-rs (mozilla/authenticator-rs, pull request 226) and of Yubico's library for iOS
+    /// (brave/brave-ios, issue 1365). No authenticator is known whose lengths are indefinite, or whose heads are longer than needed:
+    /// both stay refused.
+    public static let ctap2InAnyOrder: CBORLimits = {
+        var limits = CBORLimits.ctap2
+        limits.allowsAnyKeyOrder = true
+        return limits
+    }()
 
     /// Whatever RFC 8949, section 5.3.1 calls well-formed, with text in UTF-8; for diagnosis, not for messages.
     ///

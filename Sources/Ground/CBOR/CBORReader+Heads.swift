@@ -175,6 +175,8 @@ extension CBORReader {
         guard outer.count < limits.depth else { throw CBORError(.tooDeep, at: start) }
         outer.push(container)
         container = inner
+        // What is left of an earlier container at this depth.
+        if seenKeys.count >= outer.count { seenKeys.removeLast(seenKeys.count - outer.count + 1) }
         if inner.remaining == 0 { try leave() }
     }
 
@@ -193,6 +195,7 @@ extension CBORReader {
     internal mutating func checkKey() throws(CBORError) {
         guard limits.isDeterministic else { return }
         let key = container.keyStart..<position
+        if limits.allowsAnyKeyOrder { return try checkNew(key) }
         let previous = container.previousKey
         container.previousKey = key
         if previous.isEmpty { return }
@@ -205,6 +208,19 @@ extension CBORReader {
         }
         // No encoding is a prefix of another: without a difference the two keys are equal.
         throw CBORError(.duplicateKey, at: key.lowerBound)
+    }
+
+    /// Refuses a key that the map had already.
+    private mutating func checkNew(_ key: Range<Int>) throws(CBORError) {
+        while seenKeys.count < outer.count { seenKeys.append([]) }
+        var encoding = unsafe [UInt8](octets[key])
+        // Heads are the shortest, so that equal keys have equal encodings, except those that hold maps.
+        if encoding[0] >> 5 > MajorType.text.rawValue {
+            encoding = try CBORValue(decoding: encoding, limits: limits).encoded()
+        }
+        guard seenKeys[outer.count - 1].insert(encoding).inserted else {
+            throw CBORError(.duplicateKey, at: key.lowerBound)
+        }
     }
 }
 

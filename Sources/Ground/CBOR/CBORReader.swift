@@ -1,7 +1,8 @@
 /// Reads CBOR item by item, and refuses everything that is not in the deterministic form of RFC 8949, section 4.2.1.
 ///
 /// The reader itself checks what does not depend on a message's schema: shortest heads and floats, definite lengths,
-/// counts no larger than the bytes left, depth, UTF-8, and map keys sorted and without duplicates. The schema is left
+/// counts no larger than the bytes left, depth, UTF-8, and map keys sorted and without duplicates; with
+/// ``CBORLimits/allowsAnyKeyOrder``, the duplicates alone. The schema is left
 /// to its user. A reader exists only within ``read(_:limits:_:)``, because it points into memory that is lent for the
 /// length of that call.
 ///
@@ -30,6 +31,9 @@ public struct CBORReader: ~Copyable {
     /// The containers around it, outermost first.
     @usableFromInline
     internal var outer = ContainerStack()
+    /// The encoded keys so far of the maps around the next item, by depth; only if they may come in any order.
+    @usableFromInline
+    internal var seenKeys: [Set<[UInt8]>] = []
 
     @usableFromInline
     internal init(_ octets: UnsafeRawBufferPointer, limits: CBORLimits) throws(CBORError) {

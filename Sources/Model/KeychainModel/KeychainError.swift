@@ -70,6 +70,8 @@ public struct DriverCause: Error, Hashable, Sendable {
 
     /// The item existed, but its key was destroyed when the enrolled fingers changed.
     public static let invalidated = DriverCause(.invalidated)
+    /// The private key was deleted.
+    public static let deleted = DriverCause(.deleted)
     /// An item has to be bound to the enrolled fingers, but the keychain has seen none.
     public static let noCurrentSet = DriverCause(.noCurrentSet)
     /// The broker does not reply to the daemon of another account.
@@ -80,6 +82,11 @@ public struct DriverCause: Error, Hashable, Sendable {
     public static let damaged = DriverCause(.damaged)
     /// The keybag is locked; its passcode opens it.
     public static let locked = DriverCause(.locked)
+    /// The item or key needs an application password, and the context has none.
+    public static let applicationPasswordMissing = DriverCause(
+        domain: "touchstone",
+        code: "application password missing"
+    )
     /// The keybag was closed by ten wrong passcodes; the recovery code opens it.
     public static let closed = DriverCause(.closed)
     /// The daemon has reached its limit of connections of this user.

@@ -7,6 +7,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
 
     /// The item existed, but its key was destroyed when the enrolled fingers changed.
     case invalidated = "touchstone: invalidated"
+    /// The private key was deleted: no copy of its representation can be used any more.
+    case deleted = "touchstone: deleted"
     /// An item has to be bound to the enrolled fingers, but the keychain has seen none.
     case noCurrentSet = "touchstone: noCurrentSet"
     /// Stored bytes failed their authentication: the item or the keybag is damaged.
@@ -24,6 +26,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
 
     /// The enrolled fingers changed: the passcode is needed.
     case enrolmentChanged = "touchstone: enrolmentChanged"
+    /// The sensor is weak, and a strong one is required.
+    case sensorTooWeak = "touchstone: sensorTooWeak"
     /// The user did not answer in time.
     case timeout = "touchstone: timeout"
     /// Too many requests of this user wait for their prompt.
@@ -46,6 +50,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case prompterMissing = "prompt: prompterMissing"
     /// The client runs in the background of its terminal.
     case inBackground = "prompt: inBackground"
+    /// The prompt does not fit on the terminal, or has characters that the terminal does not take.
+    case undrawable = "prompt: undrawable"
     /// The pinentry program failed.
     case prompterFailed = "prompt: prompterFailed"
     /// No agent runs that could draw the prompt for a daemon of another account.
@@ -97,6 +103,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case notAnExport = "export: notAnExport"
     /// A newer version made the export.
     case newerExport = "export: newerFormat"
+    /// The export has no item of the name that is the detail.
+    case notInExport = "export: no such item"
     /// The parts of the export did not all reach the same daemon.
     case exportParts = "export: parts"
 

@@ -55,6 +55,9 @@ public struct AuthenticatorData: Sendable, Equatable {
 
     /// Parses authenticator data: exactly its parts, and nothing after them.
     ///
+    /// Extension outputs may have their keys in any order, and ``encoded`` sorts them: a signature is checked with `bytes`. The public
+    /// key must be canonical, as section 6.5.1 demands: it is compared by its bytes.
+    ///
     /// - Throws: ``AuthenticatorDataError``.
     public init(parsing bytes: [UInt8]) throws(AuthenticatorDataError) {
         guard bytes.count >= 37 else { throw .length }
@@ -78,12 +81,13 @@ public struct AuthenticatorData: Sendable, Equatable {
         guard rest.isEmpty else { throw .trailingBytes }
     }
 
-    /// Reads one CBOR item at the beginning of `rest` and drops its bytes.
+    /// Reads one CBOR item at the beginning of `rest`, its maps in any order, and drops its bytes.
     private static func takeItem(from rest: inout ArraySlice<UInt8>) throws(AuthenticatorDataError)
         -> CBORValue
     {
         do {
-            let (value, count) = try CBORReader.readBeginning(of: rest.span, limits: .ctap2) { reader in
+            let (value, count) = try CBORReader.readBeginning(of: rest.span, limits: .ctap2InAnyOrder) {
+                reader in
                 (try reader.readValue(), reader.offset)
             }
             rest = rest.dropFirst(count)
@@ -93,7 +97,7 @@ public struct AuthenticatorData: Sendable, Equatable {
         }
     }
 
-    /// The bytes that an authenticator would sign.
+    /// The bytes that an authenticator would sign, in canonical form.
     public var encoded: [UInt8] {
         var bytes = rpIdHash
         bytes.append(flags.rawValue)

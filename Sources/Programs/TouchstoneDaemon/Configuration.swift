@@ -1,3 +1,4 @@
+import Desk
 import Logging
 
 /// The daemon's settings.
@@ -15,6 +16,10 @@ struct Configuration: Sendable, Equatable {
     var usesBiometry = true
     /// `tpm`: whether the machine's TPM is used.
     var usesTPM = true
+    /// `sensor NAME`: the grades of sensors.
+    var sensors = SensorTable()
+    /// `backup-require`: what writing a backup requires.
+    var backupRequirement = BackupRequirement.either
 
     /// The names of the settings.
     enum Key: String, CaseIterable {
@@ -23,6 +28,7 @@ struct Configuration: Sendable, Equatable {
         case logLevel = "log-level"
         case biometry = "biometry"
         case tpm = "tpm"
+        case backupRequire = "backup-require"
     }
 
     /// The default settings.
@@ -34,6 +40,7 @@ struct Configuration: Sendable, Equatable {
     }
 
     private mutating func set(_ setting: Setting) throws(Setting.Fault) {
+        if try sensors.take(setting) { return }
         guard let key = Key(rawValue: setting.key) else {
             throw setting.fault(
                 setting.key.hasPrefix("test.")
@@ -53,6 +60,11 @@ struct Configuration: Sendable, Equatable {
             logLevel = level
         case .biometry: usesBiometry = try Self.isOn(setting)
         case .tpm: usesTPM = try Self.isOn(setting)
+        case .backupRequire:
+            guard let requirement = BackupRequirement(rawValue: setting.value) else {
+                throw setting.fault("must be either, passcode or none")
+            }
+            backupRequirement = requirement
         }
     }
 

@@ -19,6 +19,8 @@ package struct DaemonParts: Sendable {
     package var accessGroupDirectory = "/etc/touchstone/access-groups.d"
     /// The administrator's table of sensors.
     package var sensorTable = "/etc/touchstone/sensors.conf"
+    /// The sensors that are accepted without a grade if neither the administrator nor the settings grade them.
+    package var acceptedSensors: [String] = []
     /// The clock for delays and for reusing a successful authentication.
     package var clock: any BootClock = SystemBootClock()
     /// The program that draws prompts; nil for the one in the settings, or the system's.

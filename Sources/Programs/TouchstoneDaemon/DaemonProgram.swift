@@ -70,7 +70,8 @@ package enum DaemonProgram {
             )
         }
         let accessGroups = try AccessGroupFiles.read(layout, mode, parts.accessGroupDirectory)
-        let sensors = try SensorTable.read(parts.sensorTable)
+        let sensors = try SensorTable.read(parts.sensorTable).over(settings.sensors)
+            .over(.accepting(parts.acceptedSensors)).over(.known)
         guard case .serve(let isDetached, _) = options else { return }
         if mode == .system, environment.activationSocket == nil {
             throw StartError(

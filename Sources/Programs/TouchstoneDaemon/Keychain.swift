@@ -75,6 +75,7 @@ struct Keychain: Sendable {
                 vault: engine.items,
                 keys: engine.keys,
                 migration: KeychainServices.Migration(mover: authenticator, archive: engine.archive),
+                backupRequirement: settings.backupRequirement,
                 owners: engine.items,
                 audit: audit,
                 daemonVersion: ProductVersion.text,

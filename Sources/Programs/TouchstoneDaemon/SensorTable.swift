@@ -1,26 +1,33 @@
 import KeychainModel
 
-/// The administrator's table of sensors: the grade of a match on each.
+/// Grades of sensors, each by fprintd's name of a sensor, which libfprint gives to all sensors of one driver.
 ///
-/// Each line is fprintd's name of a sensor, which libfprint gives to all sensors of one driver, and its grade:
+/// The administrator's table has a line for each, with its grade:
 ///
 /// ```
 /// Goodix MOC Fingerprint Sensor = strong match-on-chip
 /// Validity VFS101 = weak
 /// ```
 ///
-/// A sensor without a line has no grade: fprintd reports neither driver nor class, and nothing is assumed.
+/// A line `sensor NAME` of the daemon's settings grades a sensor `weak`, or accepts it without a grade. It cannot make it strong: in
+/// per-user mode every program of the user could write such a line, and servers rely on the grade.
 struct SensorTable: Sendable, Equatable {
-    private var facts: [String: SensorFacts] = [:]
+    /// What the settings that grade a sensor begin with.
+    static let settingPrefix = "sensor "
+
+    private(set) var facts: [String: SensorFacts] = [:]
 
     /// Creates an empty table: no sensor has a grade.
     init() {}
 
-    /// Parses the lines of a table.
+    /// Creates a table of these sensors.
+    init(_ facts: [String: SensorFacts]) { self.facts = facts }
+
+    /// Parses the lines of the administrator's table.
     init(_ lines: [Setting]) throws(Setting.Fault) {
         for line in lines {
             let words = line.value.split(whereSeparator: \.isWhitespace)
-            var facts = SensorFacts()
+            var facts = SensorFacts(gradedBy: .administrator)
             switch words.first {
             case "strong": facts.grade = .strong
             case "weak": facts.grade = .weak
@@ -35,19 +42,36 @@ struct SensorTable: Sendable, Equatable {
         }
     }
 
-    /// Reads the file, which only root may be able to write; a missing file grades nothing.
-    static func read(_ path: String) throws(StartError) -> SensorTable {
-        let text = try TrustedFile.ofAdministrator(path).text() ?? ""
-        do throws(Setting.Fault) {
-            return try SensorTable(try Setting.all(in: text))
-        } catch {
-            throw StartError(
-                "\(path), line \(error.line): \(error.reason)",
-                hint: "see touchstoned(8) for the table of sensors"
-            )
-        }
+    /// Accepts these sensors without a grade.
+    static func accepting(_ sensors: [String]) -> SensorTable {
+        let accepted = SensorFacts(grade: .ungraded, gradedBy: .settings)
+        return SensorTable(Dictionary(sensors.map { ($0, accepted) }) { $1 })
     }
 
-    /// The grade of the sensor with this name.
+    /// Takes a line of the daemon's settings.
+    ///
+    /// - Returns: false if it grades no sensor.
+    /// - Throws: ``Setting/Fault`` for another grade than `weak` and `accepted`.
+    mutating func take(_ setting: Setting) throws(Setting.Fault) -> Bool {
+        guard setting.key.hasPrefix(Self.settingPrefix) else { return false }
+        let sensor = String(setting.key.dropFirst(Self.settingPrefix.count).drop { $0.isWhitespace })
+        switch setting.value {
+        case "weak": facts[sensor] = SensorFacts(grade: .weak, gradedBy: .settings)
+        case "accepted": facts[sensor] = SensorFacts(grade: .ungraded, gradedBy: .settings)
+        case "strong":
+            throw setting.fault(
+                "can be made strong only by the administrator, in /etc/touchstone/sensors.conf"
+            )
+        default: throw setting.fault("must be accepted or weak")
+        }
+        return true
+    }
+
+    /// This table, and for sensors that it does not have another one.
+    func over(_ other: SensorTable) -> SensorTable {
+        SensorTable(facts.merging(other.facts) { mine, _ in mine })
+    }
+
+    /// The grade of the sensor with this name; ungraded, by nobody, if the table does not have it.
     func grade(of sensor: String) -> SensorFacts { facts[sensor] ?? SensorFacts() }
 }

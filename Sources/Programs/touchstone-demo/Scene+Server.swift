@@ -87,7 +87,7 @@ extension Scene {
 
     private mutating func revoke(_ finger: SyntheticFinger, _ server: SignInServer) async throws {
         transcript.step(
-            "The owner signs in on another computer, by password, and revokes this device"
+            "The owner says that the device is lost, and an administrator of the server revokes it"
         )
         guard try server.revokeDevices() == 1 else { throw Surprise("there was another number of devices") }
         transcript.done("revoked")

@@ -24,16 +24,20 @@ struct Touchstone: ParsableCommand {
             CommandGroup(
                 name: "Secrets",
                 subcommands: [
-                    SetCommand.self, GetCommand.self, GenerateCommand.self, EditCommand.self, RunCommand.self,
+                    SetCommand.self, GetCommand.self, TOTPCommand.self, GenerateCommand.self,
+                    EditCommand.self,
+                    RunCommand.self,
                     InjectCommand.self, ListCommand.self, FindCommand.self,
-                    ShowCommand.self, CopyCommand.self, RenameCommand.self, DeleteCommand.self,
+                    ShowCommand.self, CopyCommand.self, RenameCommand.self, RequireCommand.self,
+                    DeleteCommand.self,
                 ]
             ),
             CommandGroup(
                 name: "Keychain",
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-                    RecoverCommand.self, BackupCommand.self, StartOverCommand.self, MigrateCommand.self,
+                    RecoverCommand.self, RecoveryCommand.self, BackupCommand.self, StartOverCommand.self,
+                    MigrateCommand.self,
                     AttestCommand.self,
                     SystemCommand.self,
                     AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
@@ -56,7 +60,7 @@ struct Touchstone: ParsableCommand {
         TerminalAgent.startWhenNeeded()
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
-                return try GetCommand.write(name, show: false)
+                return try GetCommand.write(SecretReference(name: name), show: false)
             }
             let arguments = ProgramName.arguments(of: CommandLine.arguments)
             if arguments == ["-V"] { return Output.print(ProductVersion.text) }

@@ -23,6 +23,11 @@ struct TestParts {
         settings.removeAll { $0.key.hasPrefix(Self.prefix) }
         if let busAddress { daemonParts.bus = .testing(busAddress, ownerUserID: busOwnerUserID) }
         daemonParts.broker = BrokerAddress(path: brokerSocket, owner: brokerOwner, patience: brokerPatience)
+        // libfprint's virtual sensors, of which no driver's table says anything, and the kit's.
+        daemonParts.acceptedSensors = [
+            "Virtual image device for debugging", "Virtual device for debugging",
+            "Virtual device with storage and identification for debugging", "Scripted sensor",
+        ]
         // A daemon for tests even without any of the settings.
         daemonParts.areForTests = true
     }

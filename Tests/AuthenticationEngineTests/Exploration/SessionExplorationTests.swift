@@ -77,7 +77,7 @@ struct SessionExplorationTests {
         // On its own thread: at full size this computes for minutes, and the other tests need the pool's
         // threads.
         let setups = Self.setups(requirement)
-        let exploring = BlockingCall { Exploration(of: setups, to: CaseSize.of(11, full: 16)) }
+        let exploring = BlockingCall { Exploration(of: setups, to: CaseSize.of(10, full: 16)) }
         let found = try await exploring.value
         #expect(found.fault == nil)
         print(

@@ -137,7 +137,7 @@ struct ExportDamageTests {
             #expect(error?.cause == .notAnExport)
         }
         var newer = try await old(0).export().octets()
-        newer[7] = 2
+        newer[7] = 3
         let error = await #expect(throws: KeychainError(.notAvailable)) {
             try await engine.checkStart(of: MemoryExport(newer))
         }

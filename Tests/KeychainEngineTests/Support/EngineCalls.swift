@@ -135,6 +135,13 @@ extension KeychainEngine {
         try await keybag.changePasscode(to: passcode, proof: proof)
     }
 
+    func changeRecoveryCode(
+        to code: borrowing SecretBytes,
+        proof: AuthenticationProof
+    ) async throws(KeychainError) {
+        try await keybag.changeRecoveryCode(to: code, proof: proof)
+    }
+
     func recover(
         code: borrowing SecretBytes,
         newPasscode: consuming SecretBytes

@@ -14,7 +14,8 @@ enum Proofs {
             operation: operation,
             time: BootTime(bootID: "tests", nanoseconds: 1),
             context: ContextID(connection: 1, number: 1),
-            passcodeKey: factors.contains(.passcode) ? key : nil
+            passcodeKey: factors.contains(.passcode) ? key : nil,
+            isOfWeakSensor: false
         )
     }
 
@@ -25,6 +26,7 @@ enum Proofs {
         operation: nil,
         time: BootTime(bootID: "tests", nanoseconds: 1),
         context: ContextID(connection: 1, number: 1),
-        passcodeKey: nil
+        passcodeKey: nil,
+        isOfWeakSensor: false
     )
 }

@@ -178,6 +178,10 @@ struct SavedRightTests {
             _ = try await store.saveRight(LARight(), identifier: "b")
             let again = await Self.status { _ = try await store.saveRight(LARight(), identifier: "a") }
             #expect(again == errSecDuplicateItem)
+            try await first.authorize(localizedReason: "sign in")
+            let held = first.key
+            #expect(try await !held.sign(Self.message, algorithm: Self.signing).isEmpty)
+            let prompts = running.prompts
             try await store.removeRight(first)
             #expect(await Self.status { try await store.removeRight(first) } == errSecItemNotFound)
             #expect(
@@ -185,7 +189,11 @@ struct SavedRightTests {
             )
             let reason = await Self.reason { try await first.authorize(localizedReason: "sign in") }
             #expect(reason == .authenticationFailed, "it is gone: nobody has to be asked")
-            #expect(running.prompts == 0)
+            #expect(running.prompts == prompts)
+            let ended = await Self.status {
+                _ = try await held.sign(Self.message, algorithm: Self.signing)
+            }
+            #expect(ended == errSecItemNotFound)
             _ = try await store.saveRight(LARight(), identifier: "a")
             try await store.removeRight(forIdentifier: "b")
             try await store.removeAllRights()

@@ -14,7 +14,8 @@ enum GoldenReplies {
     static func of(_ method: Method) throws -> [GoldenMessage] {
         switch method {
         case .hello, .setUp, .unlock, .lock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
-            .sendImport, .invalidateContext, .setCredential, .cancel, .agentShown, .agentAnswer, .agentGone,
+            .changeRecoveryCode, .checkRecoveryCode, .sendImport, .invalidateContext, .setCredential, .cancel,
+            .agentShown, .agentAnswer, .agentGone,
             .agentCheck:
             [.reply(method, comparing: "done", EmptyBody())]
         case .status: try statuses()
@@ -37,8 +38,9 @@ enum GoldenReplies {
                 ),
             ]
         case .watch: changes()
-        case .exportKeychain: exports()
+        case .exportKeychain, .backUp: exports(method)
         case .importKeychain: [progress(method), .reply(method, comparing: "items", CountBody(70_000))]
+        case .openExport: exportedItems()
         case .repair: repairs()
         case .addItem, .copyItems: try GoldenItemPages.of(method)
         case .updateItems: [.reply(method, comparing: "number", CountBody(3))]
@@ -133,7 +135,12 @@ enum GoldenReplies {
         full.hardwareFault = DriverCause(domain: "tpm", code: "hardware")
         full.storeFault = DriverCause(domain: "system", code: "store")
         full.isTamperedWith = true
-        full.sensorFacts = SensorFacts(grade: .strong, matchesOnChip: true, scanType: "press")
+        full.sensorFacts = SensorFacts(
+            grade: .strong,
+            gradedBy: .administrator,
+            matchesOnChip: true,
+            scanType: "press"
+        )
         let everything = StatusReply(
             keybag: .unlocked,
             assurance: .tpm,
@@ -182,6 +189,13 @@ enum GoldenReplies {
                 sparse(.damaged) { $0.sensorFacts = SensorFacts(grade: grade) }
             )
         }
+        messages += SensorFacts.Grader.allCases.filter { $0 != .nobody }.map { grader in
+            .reply(
+                .status,
+                comparing: "graded by \(grader)",
+                sparse(.damaged) { $0.sensorFacts = SensorFacts(gradedBy: grader) }
+            )
+        }
         return messages
     }
 
@@ -205,7 +219,7 @@ enum GoldenReplies {
             ]
     }
 
-    private static func exports() -> [GoldenMessage] {
+    private static func exports(_ method: Method) -> [GoldenMessage] {
         var report = ExportReport(items: 70_000, isSetAuthentic: false)
         for reason in ExportReport.Reason.allCases {
             report.leaveOut(reason, named: .init(reason: reason, group: "g\(reason.rawValue)", name: "é"))
@@ -213,19 +227,38 @@ enum GoldenReplies {
         report.leaveOut(.damaged)
         return [
             .reply(
-                .exportKeychain,
+                method,
                 comparing: "progress",
                 more: true,
                 ExportPart(progress: ProgressBody(done: 1, total: 500))
             ),
             .reply(
-                .exportKeychain,
+                method,
                 comparing: "part",
                 more: true,
                 ExportPart(total: 1 << 20, octets: [1, 2, 3])
             ),
-            .reply(.exportKeychain, comparing: "report", ExportPart(total: 1 << 20, report: report)),
-            .reply(.exportKeychain, comparing: "empty report", ExportPart(total: 0, report: ExportReport())),
+            .reply(method, comparing: "report", ExportPart(total: 1 << 20, report: report)),
+            .reply(method, comparing: "empty report", ExportPart(total: 0, report: ExportReport())),
+        ]
+    }
+
+    private static func exportedItems() -> [GoldenMessage] {
+        let items = ExportedItem.Outcome.allCases.map { outcome in
+            ExportedItem(
+                outcome,
+                itemClass: .internetPassword,
+                group: "g",
+                name: "é",
+                accessControl: AccessControl(accessibility: .whenUnlocked),
+                newName: outcome == .besides ? "é (backup)" : nil
+            )
+        }
+        let progress = ExportItems(progress: ProgressBody(done: 1, total: 500))
+        return [
+            .reply(.openExport, comparing: "progress", more: true, progress),
+            .reply(.openExport, comparing: "items", more: true, ExportItems(items)),
+            .reply(.openExport, comparing: "end", ExportItems()),
         ]
     }
 

@@ -15,7 +15,7 @@ enum GoldenRequests {
         case .status:
             [try .request(method, comparing: "no body", EmptyBody())] + (try prompts(method))
         case .setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
-            .exportKeychain, .importKeychain:
+            .changeRecoveryCode, .checkRecoveryCode, .exportKeychain, .backUp, .importKeychain:
             try prompts(method)
         case .hello:
             [try .request(method, comparing: "nonce", Hello(nonce: Value.bytes(1, 16)))]
@@ -25,6 +25,18 @@ enum GoldenRequests {
             [
                 try .request(method, comparing: "first part", ImportPart(offset: 0, octets: [1, 2, 3])),
                 try .request(method, comparing: "later part", ImportPart(offset: 1 << 18, octets: [])),
+            ]
+        case .openExport:
+            [
+                try .request(method, comparing: "read", ExportRequest(prompt: Value.noPrompt)),
+                try .request(
+                    method,
+                    comparing: "merge",
+                    ExportRequest(
+                        prompt: Value.prompt,
+                        merge: ExportMerge(names: ["a", "é"], conflicts: .both)
+                    )
+                ),
             ]
         case .addItem, .copyItems, .updateItems, .deleteItems, .replaceItem, .eraseItems, .moveItems, .repair:
             try items(method)
@@ -289,6 +301,7 @@ enum GoldenRequests {
         }
         let codes: [PromptError.Code] = [
             .notInteractive, .inBackground, .noAgent, .prompterMissing, .prompterFailed, .dismissed,
+            .undrawable,
         ]
         return [
             try answer("confirmed", .answered(.confirmed)), try answer("fallback", .answered(.fallback)),

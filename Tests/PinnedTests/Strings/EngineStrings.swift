@@ -54,7 +54,7 @@ enum EngineStrings {
                     "touchstone 1 passcode private key recovery", "touchstone 1 enrolment epoch",
                     "touchstone 1 enrolment digest", "touchstone 1 epoch ends", "touchstone 1 domain state",
                     "touchstone 1 item key", "touchstone 1 passcode constraint", "touchstone 1 secret mark",
-                    "touchstone 1 software private key", "touchstone 1 export",
+                    "touchstone 1 software private key", "touchstone 1 export", "touchstone 1 backup",
                 ],
                 all: info
             ),
@@ -152,6 +152,11 @@ enum EngineStrings {
                 "touchstone 1 export ",
                 bytes: Array(ExportSeal.label(store).dropLast(SHA256.byteCount))
             ),
+            StoredString(
+                "a backup's record",
+                "touchstone 1 backup ",
+                bytes: Array(ExportSeal.backupLabel(store).dropLast(SHA256.byteCount))
+            ),
         ]
     }
 
@@ -222,14 +227,14 @@ enum EngineStrings {
                 [
                     "acct", "svce", "agrp", "sync", "tkid", "labl", "desc", "icmt", "gena", "crtr", "type",
                     "invi",
-                    "nega", "cdat", "mdat", "pdmn", "accc", "smrk", "sdmn", "srvr", "ptcl", "atyp", "port",
-                    "path", "class",
+                    "nega", "cdat", "mdat", "pdmn", "accc", "smrk", "nkey", "hkey", "sdmn", "srvr",
+                    "ptcl", "atyp", "port", "path", "class",
                 ],
                 all: [
                     .account, .service, .accessGroup, .synchronizable, .tokenID, .label, .itemDescription,
                     .comment, .generic, .creator, .type, .isInvisible, .isNegative, .creationDate,
-                    .modificationDate, .accessible, .accessControl, .secretMark, .securityDomain, .server,
-                    .protocol, .authenticationType, .port, .path, .itemClass,
+                    .modificationDate, .accessible, .accessControl, .secretMark, .namedKeys, .heldKeys,
+                    .securityDomain, .server, .protocol, .authenticationType, .port, .path, .itemClass,
                 ].map(\AttributeKey.rawValue)
             ),
             StoredString(

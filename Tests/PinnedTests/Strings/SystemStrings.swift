@@ -100,9 +100,10 @@ enum SystemStrings {
         return [
             StoredString(
                 "settings",
-                ["idle-exit", "pinentry-program", "log-level", "biometry", "tpm"],
+                ["idle-exit", "pinentry-program", "log-level", "biometry", "tpm", "backup-require"],
                 all: Configuration.Key.allCases.map(\.rawValue)
             ),
+            StoredString("settings of sensors", ["sensor "], all: [SensorTable.settingPrefix]),
             StoredString(
                 "places of the files",
                 [

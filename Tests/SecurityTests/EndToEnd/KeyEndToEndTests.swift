@@ -89,6 +89,22 @@ struct KeyEndToEndTests {
             #expect(Self.copy([kSecReturnData: true]).status == errSecItemNotFound)
             #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecSuccess)
             #expect(Self.copy([kSecReturnRef: true]).status == errSecItemNotFound)
+            // The key ended with its item, for every `SecKey` that was made of it.
+            let prompts = running.prompts
+            for held in [key, made] {
+                let none = SecKeyCreateSignature(
+                    held,
+                    .ecdsaSignatureMessageX962SHA256,
+                    Self.message,
+                    &error
+                )
+                #expect(none == nil)
+                #expect(error?.takeRetainedValue().code == Int(errSecItemNotFound))
+                #expect(SecKeyCreateDecryptedData(held, ecies, ciphertext, &error) == nil)
+                #expect(error?.takeRetainedValue().code == Int(errSecItemNotFound))
+            }
+            #expect(SecItemAdd([kSecValueRef: key] as CFDictionary, nil) == errSecItemNotFound)
+            #expect(running.prompts == prompts)
         }
     }
 

@@ -234,10 +234,6 @@ struct SoftwareKeyTests {
             #expect(SecKeyCreateWithData(octets as CFData, attributes, &error) == nil)
             #expect(KeyMaker.code(error) == Int(errSecParam))
         }
-        let wrongSize =
-            [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: "1", kSecAttrKeySizeInBits: 384]
-            as CFDictionary
-        #expect(SecKeyCreateWithData(octets as CFData, wrongSize, nil) == nil)
         for attributes in [[:], ["type": kSecAttrKeyTypeEC], ["kcls": "1"], [1: 2], ["type": NSNull()]] {
             #expect(SecKeyCreateWithData(octets as CFData, attributes as CFDictionary, nil) == nil)
         }

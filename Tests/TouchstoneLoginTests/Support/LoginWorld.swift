@@ -1,4 +1,6 @@
 import Foundation
+import KeychainClient
+import KeychainModel
 import LoopbackHTTP
 import Testing
 import Touchstone
@@ -74,6 +76,29 @@ struct LoginWorld {
             names.formUnion(try await store.status().keys)
         }
         return names
+    }
+
+    /// The representation of the credential's key, from the record that the keychain stores for the app.
+    func credentialKey() async throws -> [UInt8] {
+        let store = SecretStore("login.device:\(relay.url.absoluteString)", rule: .whenUnlocked)
+        let record = try await store.read("device", as: DeviceRecord.self)
+        return try DeviceKeys.representation(of: record.credential)
+    }
+
+    /// Why a key cannot be used; nil if it can.
+    func refusal(of key: [UInt8]) async throws -> TouchstoneError.Code? {
+        do throws(TouchstoneError) {
+            try await Keychain.current.perform(nil) { client, prompt, _ throws(TouchstoneError) in
+                do throws(KeychainError) {
+                    _ = try client.readKey(ReadKey(representation: key, prompt: prompt))
+                } catch {
+                    throw TouchstoneError(below: error)
+                }
+            }
+            return nil
+        } catch {
+            return error.code
+        }
     }
 
     /// A request with an access token.

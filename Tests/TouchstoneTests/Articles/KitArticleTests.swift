@@ -38,7 +38,7 @@ struct KitArticleTests {
             try await github.write("s3cret", for: "octocat")
             try await keychain.cause(.unplug)
             let capability = try await Keychain.current.capability()
-            #expect(capability.obstacle == TouchstoneError(.noHardware))
+            #expect(capability.obstacle == TouchstoneError(.disconnected))
             #expect(try await github.status() == ["octocat": .present])
         }
     }

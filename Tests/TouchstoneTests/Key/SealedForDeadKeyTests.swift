@@ -26,7 +26,7 @@ struct SealedForDeadKeyTests {
         }
     }
 
-    @Test("a deleted key is not found, also when another has its name; a waiting successor seals")
+    @Test("nothing is sealed for a deleted key, also when another has its name; a waiting successor seals")
     func deleted() async throws {
         let world = try await World()
         try await world.use {
@@ -35,12 +35,12 @@ struct SealedForDeadKeyTests {
             #expect(try await old.open(try await old.seal(note)) == note)
             #expect(try await new.open(try await new.seal(note)) == note)
             #expect(try await old.delete() == .deleted)
-            await #expect(throws: TouchstoneError(.notFound)) { try await old.seal(note) }
+            await #expect(throws: TouchstoneError(.deleted)) { try await old.seal(note) }
             #expect(try await new.open(try await new.seal(note)) == note)
             #expect(try await DeviceSealingKey.delete("notes") == .deleted)
-            await #expect(throws: TouchstoneError(.notFound)) { try await new.seal(note) }
+            await #expect(throws: TouchstoneError(.deleted)) { try await new.seal(note) }
             _ = try await DeviceSealingKey.create("notes", rule: .whenUnlocked)
-            await #expect(throws: TouchstoneError(.notFound)) { try await new.seal(note) }
+            await #expect(throws: TouchstoneError(.deleted)) { try await new.seal(note) }
         }
     }
 

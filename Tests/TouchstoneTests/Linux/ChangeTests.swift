@@ -131,7 +131,7 @@ struct ChangeTests {
             world.fprintd?.change { $0.sensors[0].fingers = ["right-index-finger"] }
             try await wait(for: "a finger") { $0.sensor?.enrolledCount == 1 }
             world.fprintd?.change { $0.sensors = [] }
-            try await wait(for: "no sensor") { $0.obstacle?.code == .noHardware && $0.sensor == nil }
+            try await wait(for: "no sensor") { $0.obstacle?.code == .disconnected && $0.sensor == nil }
             world.fprintd?.change { $0.sensors = [.init()] }
             try await wait(for: "a sensor") { $0.sensor != nil }
             world.keychain.stop(with: SIGTERM)

@@ -80,7 +80,7 @@ struct CapabilityTests {
         world.fprintd?.change { $0.sensors[0].fingers = [] }
         try await check(world, "no finger", [.notEnrolled, .notEnrolled, nil, nil], hasSensor: true)
         world.fprintd?.change { $0.sensors = [] }
-        try await check(world, "no sensor", [.noHardware, .noHardware, nil, nil], hasSensor: false)
+        try await check(world, "unplugged", [.disconnected, .disconnected, nil, nil], hasSensor: false)
         world.fprintd?.change { $0.sensors = [.init()] }
         world.keychain.stop(with: SIGTERM)
         try await world.keychain.start()

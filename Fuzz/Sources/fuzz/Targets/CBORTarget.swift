@@ -12,6 +12,7 @@ enum CBORTarget: FuzzTarget {
 
     static func run(_ input: Span<UInt8>) {
         for limits in strict { runStrict(input, limits) }
+        runInAnyOrder(input)
         runWellFormed(input)
     }
 
@@ -34,6 +35,17 @@ enum CBORTarget: FuzzTarget {
         require(isSkipped(input, limits) == (value != nil), "skipping and reading judge alike")
         guard let value else { return }
         require(value.encoded() == input.array, "one message has one encoding")
+    }
+
+    private static func runInAnyOrder(_ input: Span<UInt8>) {
+        let value = read(input, .ctap2InAnyOrder)
+        require(isSkipped(input, .ctap2InAnyOrder) == (value != nil), "skipping and reading judge alike")
+        if read(input, .ctap2) != nil { require(value != nil, "the canonical form is one of the orders") }
+        guard let value else { return }
+        let encoded = value.encoded()
+        require(encoded.count == input.count, "only the order of keys is free")
+        let again = try? CBORValue(decoding: encoded, limits: .ctap2)
+        require(again?.encoded() == encoded, "sorted, it is canonical: no key was there twice")
     }
 
     private static func runWellFormed(_ input: Span<UInt8>) {

@@ -25,6 +25,7 @@ enum ConfigurationTarget: FuzzTarget {
             "pinentry-program": ["/usr/bin/pinentry", "pinentry", "", "/a b", "/x#y"],
             "log-level": ["trace", "debug", "info", "notice", "warning", "error", "critical", "loud"],
             "biometry": ["on", "off", "maybe"],
+            "backup-require": ["either", "passcode", "none", "nobody"],
             "test.system-bus-address": ["unix:path=/tmp/bus", ""],
             "test.bus-owner-uid": ["0", "4294967294", "4294967295"],
             "test.scrypt-log2-rounds": ["1", "22", "23"],

@@ -19,7 +19,15 @@ enum CredentialFormsTarget: FuzzTarget {
                 .userPresent, .userVerified, .backupEligible, .backupState, .attestedCredentialData,
                 .extensionData,
             ]) {
-                require(data.encoded == rest, "authenticator data have one encoding")
+                // The keys of extension outputs may have come in another order.
+                let canonical = data.encoded
+                require(canonical.count == rest.count, "only the order of keys is free")
+                require(
+                    data.extensions != nil || canonical == rest,
+                    "without extensions there is one encoding"
+                )
+                let again = try? AuthenticatorData(parsing: canonical)
+                require(again?.encoded == canonical, "the canonical form has one encoding")
             }
         case UInt8(ascii: "k"):
             guard let key = try? COSEKey(parsing: rest) else { return }
@@ -55,6 +63,11 @@ enum CredentialFormsTarget: FuzzTarget {
             signCount: 7,
             extensions: .map([CBORPair(.text("uvm"), .array([]))])
         )
+        // Solo's outputs, not in canonical order: {"hmac-secret": true, "credProtect": 1}.
+        let unordered: [UInt8] =
+            [0xA2]
+            + [0x6B] + Array("hmac-secret".utf8) + [0xF5] + [0x6B] + Array("credProtect".utf8) + [0x01]
+        let solo = Array(login.encoded[..<37]) + unordered
         let clients = [
             CollectedClientData(type: "webauthn.get", challenge: octets(32), origin: "https://example.org"),
             CollectedClientData(
@@ -71,7 +84,7 @@ enum CredentialFormsTarget: FuzzTarget {
         ]
         var seeds: [[UInt8]] = []
         for (letter, bodies) in [
-            ("d", [new.encoded, login.encoded]),
+            ("d", [new.encoded, login.encoded, solo]),
             ("k", [key.encoded, rsa.encoded, COSEKey.ed25519(octets(32)).encoded]),
             ("c", clients.map(\.json)),
             ("b", ["Zm9vYmFy", "-_8", "Zg", "Zh", "A"].map { Array($0.utf8) }),

@@ -91,7 +91,8 @@ enum ItemTarget: FuzzTarget {
         operation: nil,
         time: BootTime(bootID: "b", nanoseconds: 1),
         context: ContextID(connection: 1, number: 1),
-        passcodeKey: PasscodeKey(SecretBytes(copying: octets(32)))
+        passcodeKey: PasscodeKey(SecretBytes(copying: octets(32))),
+        isOfWeakSensor: false
     )
 
     private static func runKeyWrap(_ octets: [UInt8]) {

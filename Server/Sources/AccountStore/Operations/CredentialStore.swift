@@ -1,6 +1,6 @@
 /// The credentials and passwords of accounts.
 public protocol CredentialStore: Sendable {
-    /// Registers a credential, and returns the ones it suspended.
+    /// Registers a credential, and returns the ones it suspended; a label that another one has gets a number.
     ///
     /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
     /// their sessions end, except the requesting session. Throws ``StoreError/Conflict/credentialExists``,

@@ -192,6 +192,8 @@ public enum LoginRefusal: String, Sendable, CaseIterable {
     case noSession = "no_session"
     /// The session to renew is of a stronger class by now than this authentication.
     case weakerMethod = "weaker_method"
+    /// The access token is to be bound to the session's key, and the session has none.
+    case noKey = "no_key"
 }
 
 /// A request to refresh tokens.
@@ -251,4 +253,6 @@ public enum RefreshRefusal: String, Sendable, CaseIterable {
     case proofReplayed = "proof_replayed"
     /// The account is locked by an administrator.
     case accountLocked = "account_locked"
+    /// The access token is to be bound to the session's key, and the session has none.
+    case noKey = "no_key"
 }

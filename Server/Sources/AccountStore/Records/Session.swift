@@ -68,13 +68,25 @@ public struct TokenPair: Sendable, Equatable {
     public let access: TokenDigest
     /// When the access token expires.
     public let accessExpiresAt: Timestamp
+    /// What the access token opens; nil: the account's API of this server.
+    public let grant: AudienceGrant?
+    /// Whether the access token is bound to the session's key: a session without one does not get it.
+    public let needsKey: Bool
     /// The refresh token's digest.
     public let refresh: TokenDigest
 
     /// Creates a pair.
-    public init(access: TokenDigest, accessExpiresAt: Timestamp, refresh: TokenDigest) {
+    public init(
+        access: TokenDigest,
+        accessExpiresAt: Timestamp,
+        grant: AudienceGrant? = nil,
+        needsKey: Bool = false,
+        refresh: TokenDigest
+    ) {
         self.access = access
         self.accessExpiresAt = accessExpiresAt
+        self.grant = grant
+        self.needsKey = needsKey
         self.refresh = refresh
     }
 }
@@ -87,11 +99,19 @@ public struct LiveSession: Sendable, Equatable {
     public let account: Account
     /// When this token expires.
     public let tokenExpiresAt: Timestamp
+    /// What it opens, for an access token; nil: the account's API of this server.
+    public let grant: AudienceGrant?
 
     /// Creates one.
-    public init(session: Session, account: Account, tokenExpiresAt: Timestamp) {
+    public init(
+        session: Session,
+        account: Account,
+        tokenExpiresAt: Timestamp,
+        grant: AudienceGrant? = nil
+    ) {
         self.session = session
         self.account = account
         self.tokenExpiresAt = tokenExpiresAt
+        self.grant = grant
     }
 }

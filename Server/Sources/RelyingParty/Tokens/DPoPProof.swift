@@ -72,11 +72,8 @@ public struct DPoPProof: Sendable, Equatable {
     ///
     /// The store has to check that its `jti` is new.
     public init(verifying jwt: String, for request: Request) throws(Refusal) {
-        let parts = jwt.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard jwt.utf8.count <= Self.mostBytes, parts.count == 3,
-            let header = Self.object(parts[0]), let payload = Self.object(parts[1]),
-            let signature = Base64URL.decode(parts[2]), signature.count == 64
-        else { throw .malformed }
+        guard let jws = CompactJWS(jwt, mostBytes: Self.mostBytes) else { throw .malformed }
+        let (header, payload) = (jws.header, jws.payload)
         guard header["typ"]?.string == "dpop+jwt", header["alg"]?.string == "ES256", header["crit"] == nil
         else {
             throw .unsupported
@@ -89,10 +86,9 @@ public struct DPoPProof: Sendable, Equatable {
         guard let x = jwk["x"]?.bytes, x.count == 32, let y = jwk["y"]?.bytes, y.count == 32 else {
             throw .malformed
         }
-        guard let key = try? P256.Signing.PublicKey(rawRepresentation: x + y),
-            let ecdsa = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
-            key.isValidSignature(ecdsa, for: Array("\(parts[0]).\(parts[1])".utf8))
-        else { throw .invalidSignature }
+        guard let key = TokenKey(rawRepresentation: x + y), jws.isSigned(by: key.key) else {
+            throw .invalidSignature
+        }
         guard let jti = payload["jti"]?.string, (1...256).contains(jti.utf8.count),
             let method = payload["htm"]?.string, let url = payload["htu"]?.string,
             let issuedAt = payload["iat"]?.integer
@@ -111,22 +107,17 @@ public struct DPoPProof: Sendable, Equatable {
                 throw .otherToken
             }
         }
-        // RFC 7638: the required members in the order of their names.
-        let canonical =
-            #"{"crv":"P-256","kty":"EC","x":"\#(Base64URL.encode(x))","y":"\#(Base64URL.encode(y))"}"#
-        thumbprint = Array(SHA256.hash(data: Array(canonical.utf8)))
+        thumbprint = key.thumbprint
         self.jti = jti
         self.issuedAt = issuedAt
         self.nonce = nonce
     }
 
-    private static func object(_ part: String) -> JSONObject? {
-        guard let bytes = Base64URL.decode(part) else { return nil }
-        return (try? JSONValue(parsing: bytes))?.object
-    }
-
     /// Section 4.3, item 9: compared without query and fragment.
     private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
+
+    /// ``thumbprint`` as tokens contain it.
+    public var keyThumbprint: String { Base64URL.encode(thumbprint) }
 
     /// The store's key for ``jti`` for as long as a proof is valid.
     public var jtiDigest: [UInt8] { Array(SHA256.hash(data: thumbprint + Array(jti.utf8))) }

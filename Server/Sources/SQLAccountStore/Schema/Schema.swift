@@ -10,7 +10,7 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [first, second, dialect == .sqlite ? third : [], fourth]
+        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth]
     }
 
     /// Translates the placeholders to a database's SQL.
@@ -179,4 +179,19 @@ package enum Schema {
 
     /// When a ceremony was opened; one that is open during the migration is older than every use of a credential.
     private static let fourth = ["ALTER TABLE ceremonies ADD COLUMN opened_at NUMBER NOT NULL DEFAULT 0"]
+
+    /// What access tokens open; those issued before open the account's API of this server.
+    private static let fifth = [
+        "ALTER TABLE access_tokens ADD COLUMN audience TEXT",
+        "ALTER TABLE access_tokens ADD COLUMN scope TEXT",
+    ]
+
+    /// Public keys of access tokens in the form of a JWT.
+    private static let sixth = [
+        """
+        CREATE TABLE token_keys (
+            thumbprint BYTES NOT NULL PRIMARY KEY, public_key BYTES NOT NULL, expires_at NUMBER NOT NULL
+        ) BY KEY
+        """
+    ]
 }

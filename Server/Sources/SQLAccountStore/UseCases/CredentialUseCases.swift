@@ -83,7 +83,9 @@ extension SQLConnection {
             )
         }
         let head = try rows([auditHead(of: events[0])])[0]
-        try execute(SQLQuery(Statements.insert, credential.values))
+        var labelled = credential
+        labelled.label = Credential.distinct(credential.label, among: others.map(\.label))
+        try execute(SQLQuery(Statements.insert, labelled.values))
         try appendAudit(events, after: head, now: now)
         return superseded.map(\.id)
     }
@@ -135,6 +137,8 @@ extension SQLConnection {
         audit: AuditEvent,
         now: Timestamp
     ) throws {
+        let others = try credentials(of: account).filter { $0.id != id }
+        let label = Credential.distinct(label, among: others.map(\.label))
         guard try row(Statements.rename, .of(id), .of(account), .text(label)) != nil else {
             throw StoreError(.notFound, cause: "no such credential")
         }

@@ -195,6 +195,7 @@ extension SQLConnection {
             guard let renewed, renewed.refreshExpiresAt > completion.now else { return .noSession }
             guard classes.contains(renewed.acr) else { return .weakerMethod }
         }
+        if completion.tokens.needsKey, (renewed ?? completion.session).thumbprint == nil { return .noKey }
         switch completion.method {
         case .password(let checked, _):
             return account.password?.hash == checked ? nil : .passwordChanged

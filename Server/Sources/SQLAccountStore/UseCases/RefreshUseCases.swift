@@ -40,6 +40,7 @@ extension SQLConnection {
         if let thumbprint = session.thumbprint, thumbprint != request.thumbprint { return .otherKey }
         if let proof = request.proof, try takeProof(proof) == .replayed { return .proofReplayed }
         guard stored.account.lockedAt == nil else { return .accountLocked }
+        if request.tokens.needsKey, session.thumbprint == nil { return .noKey }
         guard session.refreshExpiresAt > request.now else {
             try removeSession(session.id, of: session.account)
             return .expired

@@ -15,7 +15,7 @@ private enum Statements {
     )
     static let insertAccess = SQLStatement(
         insertInto: "access_tokens",
-        "digest, account, session, epoch, expires_at"
+        "digest, account, session, epoch, expires_at, audience, scope"
     )
     static let insertRefresh = SQLStatement(
         insertInto: "refresh_tokens",
@@ -25,7 +25,7 @@ private enum Statements {
         "DELETE FROM access_tokens WHERE digest = $1 RETURNING account, session"
     )
     static let refreshToken = SQLStatement("SELECT account, session FROM refresh_tokens WHERE digest = $1")
-    static let liveAccess = live("access_tokens", "")
+    static let liveAccess = live("access_tokens", ", t.audience, t.scope")
     static let liveRefresh = live("refresh_tokens", ", t.parent, t.replaced_at, t.successor_used")
 
     /// A token, its session, and the account, in this order, if the token still belongs to the session.
@@ -62,7 +62,9 @@ extension SQLConnection {
             .of(session.account),
             .of(session.id),
             .of(epoch),
-            .of(min(tokens.accessExpiresAt, session.expiresAt))
+            .of(min(tokens.accessExpiresAt, session.expiresAt)),
+            .of(tokens.grant?.audience),
+            .of(tokens.grant?.scopeText)
         )
     }
 
@@ -114,14 +116,21 @@ extension SQLConnection {
         let account = try Account(&row)
         let (session, _) = try Session.read(&row)
         var end = try row.time()
-        if kind == .refresh {
+        var grant: AudienceGrant?
+        switch kind {
+        case .access:
+            if let audience = try row.optionalText() {
+                let scope = try row.optionalText() ?? ""
+                grant = AudienceGrant(audience: audience, scope: scope.split(separator: " ").map(String.init))
+            }
+        case .refresh:
             _ = try row.optionalBytes()
             // A replaced token opens nothing; ``SessionStore/refresh(_:)`` decides whether it gets a successor.
             guard try row.optionalTime() == nil else { return nil }
             end = session.refreshExpiresAt
         }
         guard end > now, session.expiresAt > now, account.lockedAt == nil else { return nil }
-        return LiveSession(session: session, account: account, tokenExpiresAt: end)
+        return LiveSession(session: session, account: account, tokenExpiresAt: end, grant: grant)
     }
 
     func revoke(_ token: TokenDigest, _ kind: TokenKind, audit: AuditEvent, now: Timestamp) throws

@@ -66,6 +66,7 @@ private struct Sweep {
         ),
         Sweep("sessions", key: "account", where: "expires_at <= $3 OR last_used_at + idle_lifetime <= $3"),
         Sweep("heartbeats", key: "instance"),
+        Sweep("token_keys", key: "thumbprint"),
     ]
 }
 

@@ -88,11 +88,14 @@ extension AdminToken {
 }
 
 extension Call {
-    /// The administrator's name, for the audit.
-    func adminDetails(_ name: String? = nil) -> String {
+    /// The administrator's name, for the audit, and the scripts of a new username that mixes some.
+    func adminDetails(_ name: String? = nil, mixedScripts: [String]? = nil) -> String {
         var admin = name ?? ""
         if case .admin(let known) = caller { admin = known }
-        return String(decoding: (try? CanonicalJSON.encode(["admin": .string(admin)])) ?? [], as: UTF8.self)
+        let details = JSONValue(members: [
+            "admin": .string(admin), "mixedScripts": mixedScripts.map { .array($0.map { .string($0) }) },
+        ])
+        return String(decoding: (try? CanonicalJSON.encode(details)) ?? [], as: UTF8.self)
     }
 
     /// The page size from the query.

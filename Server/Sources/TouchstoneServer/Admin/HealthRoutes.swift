@@ -38,16 +38,9 @@ enum HealthRoutes {
     }
 
     private static func metrics(_ service: Service, _ call: Call) async throws -> Reply {
-        let statistics = service.store.statistics
         let metrics = service.metrics
         metrics.gauge("touchstone_password_queue", service.passwords.pool.depth)
-        metrics.gauge("touchstone_store_writes", statistics.writes)
-        metrics.gauge("touchstone_store_commits", statistics.commits)
-        metrics.gauge("touchstone_store_reads", statistics.reads)
-        metrics.gauge("touchstone_store_failures", statistics.failures)
-        metrics.gauge("touchstone_store_retries", statistics.retries)
-        metrics.gauge("touchstone_store_pending", statistics.pending)
-        metrics.gauge("touchstone_store_busy_milliseconds", Int(statistics.busyTime / .milliseconds(1)))
+        metrics.store(service.store.statistics)
         return .text(metrics.registry.text(), type: "text/plain; version=0.0.4; charset=utf-8")
     }
 }

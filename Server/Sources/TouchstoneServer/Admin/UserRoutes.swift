@@ -45,16 +45,22 @@ enum UserRoutes {
         )
     }
 
-    private static func username(_ text: String) throws(Problem) -> String {
-        guard let name = Username.prepared(text) else {
+    /// The form of a new name of an account; `id` is the account that may have it already.
+    ///
+    /// - Throws: ``Problem`` with `invalid_request` or `username_taken`; ``StoreError``.
+    private static func username(_ text: String, of id: AccountID?, _ service: Service) async throws -> String
+    {
+        let name: String
+        do throws(Username.Refusal) { name = try Username.prepared(text) } catch {
             var problem = Problem(.invalidRequest, "members of the body are wrong")
-            problem.faults = [
-                Problem.Fault(
-                    pointer: "/username",
-                    detail: "must have 1 to \(Username.mostBytes) bytes without blanks and control characters"
-                )
-            ]
+            problem.faults = [Problem.Fault(pointer: "/username", detail: error.detail)]
             throw problem
+        }
+        // An account from before names were mapped by width: who types its name means that one.
+        for form in TypedName(text).forms where form != name {
+            guard try await service.store.account(username: form).map({ $0.id == id }) ?? true else {
+                throw Problem(.usernameTaken)
+            }
         }
         return name
     }
@@ -65,7 +71,7 @@ enum UserRoutes {
         let displayName = reader.optionalLabel("displayName")
         let password = reader.optionalString("password", bytes: 0...PasswordPolicy.mostBytes)
         try reader.finish()
-        let name = try username(text)
+        let name = try await username(text, of: nil, service)
         var record: PasswordRecord?
         if let password {
             try service.passwordPolicy.check(password, username: name)
@@ -80,7 +86,11 @@ enum UserRoutes {
         )
         try await service.store.createAccount(
             account,
-            audit: call.event(.userCreated, account: account.id, details: call.adminDetails()),
+            audit: call.event(
+                .userCreated,
+                account: account.id,
+                details: call.adminDetails(mixedScripts: Script.mixed(in: name))
+            ),
             now: call.now
         )
         return Reply.json(account.json, status: .created)
@@ -93,11 +103,16 @@ enum UserRoutes {
         let text = reader.optionalString("username", bytes: 1...1024)
         let displayName = reader.optionalLabel("displayName")
         try reader.finish()
+        let name = if let text { try await username(text, of: account.id, service) } else { account.username }
         try await service.store.renameAccount(
             account.id,
-            username: try text.map { (text) throws(Problem) in try username(text) } ?? account.username,
+            username: name,
             displayName: displayName ?? account.displayName,
-            audit: call.event(.userUpdated, account: account.id, details: call.adminDetails()),
+            audit: call.event(
+                .userUpdated,
+                account: account.id,
+                details: call.adminDetails(mixedScripts: text == nil ? nil : Script.mixed(in: name))
+            ),
             now: call.now
         )
         return .json(try await self.account(service, call).json)
@@ -161,6 +176,7 @@ extension Account {
             "id": JSONValue(base64URL: id.bytes),
             "username": .string(username),
             "displayName": .string(displayName),
+            "mixedScripts": Script.mixed(in: username).map { .array($0.map { .string($0) }) },
             "createdAt": .integer(createdAt.seconds),
             "lockedAt": lockedAt.map { .integer($0.seconds) },
             "hasPassword": .bool(password != nil),

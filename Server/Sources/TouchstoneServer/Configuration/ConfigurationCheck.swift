@@ -11,6 +11,7 @@ extension ServerConfiguration {
         _ = try EndorsementPolicy(self)
         _ = try attestationRoots.map(CertificateFolder.read)
         let services = try ServiceSecrets(self)
+        let audiences = try Audiences(self)
         if let complaint = try TLSFiles(self)?.complaint(at: Date()) { throw complaint }
         let database = try await StoreOpener.check(self)
         let width = Self.keys.map(\.count).max() ?? 0
@@ -20,7 +21,8 @@ extension ServerConfiguration {
             return "\(name) = \(text)  # \(source(of: key))"
         }
         let secrets = services.summary.map { "# service \($0): set" }
-        return (lines + secrets + ["# database: \(database)"]).joined(separator: "\n")
+        let resources = audiences.summary.map { "# audience \($0)" }
+        return (lines + secrets + resources + ["# database: \(database)"]).joined(separator: "\n")
     }
 
     /// Where a setting is from.

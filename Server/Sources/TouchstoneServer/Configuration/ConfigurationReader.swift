@@ -11,13 +11,14 @@ extension ServerConfiguration {
         "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
         "admin-tls",
         "trusted-proxies", "client-address-header", "rp-id", "rp-name", "origins", "top-origins",
-        "account-page", "cors-origins",
+        "passkey-hints", "account-page", "cors-origins",
         "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
         "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
+        "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
-        "service-secret-directory", "log-level",
+        "service-secret-directory", "audience-directory", "log-level",
     ]
 
     /// Reads the configuration file and the environment, which takes precedence.
@@ -93,6 +94,7 @@ extension ServerConfiguration {
         case "rp-name": rpName = setting.value
         case "origins": origins = try setting.origins()
         case "top-origins": topOrigins = try setting.origins()
+        case "passkey-hints": passkeyHints = try setting.flag()
         case "account-page": accountPage = try setting.flag()
         case "cors-origins":
             for origin in setting.list where PublicURL(origin)?.origin != origin {
@@ -100,7 +102,7 @@ extension ServerConfiguration {
             }
             corsOrigins = Set(setting.list)
         case "profile": profile = try setting.choice()
-        case "access-token-lifetime": accessTokenLifetime = try setting.number(in: 10...3600)
+        case "access-token-lifetime": accessTokenLifetime = try setting.accessTokenLifetime()
         case "session-idle": sessionIdle = try setting.number(in: 60...year)
         case "session-lifetime": sessionLifetime = try setting.number(in: 60...year)
         case "freshness": freshness = try setting.number(in: 1...3600)
@@ -109,6 +111,7 @@ extension ServerConfiguration {
         case "passwords-per-minute": passwordsPerMinute = try setting.number(in: 1...1_000_000)
         case "ceremonies-per-minute": ceremoniesPerMinute = try setting.number(in: 1...1_000_000)
         case "request-timeout": requestTimeout = try setting.number(in: 1...3600)
+        case "shutdown-timeout": shutdownTimeout = try setting.number(in: 1...3600)
         case "password-workers": passwordWorkers = try setting.number(in: 1...1024)
         case "password-queue": passwordQueue = try setting.number(in: 0...65_536)
         case "password-minimum": passwordMinimum = try setting.number(in: 8...64)
@@ -120,6 +123,7 @@ extension ServerConfiguration {
         case "attestation-roots": attestationRoots = try setting.path()
         case "service-secret-file": serviceSecretFile = try setting.path()
         case "service-secret-directory": serviceSecretDirectory = try setting.path()
+        case "audience-directory": audienceDirectory = try setting.path()
         case "log-level":
             guard Logger.Level(rawValue: setting.value) != nil else {
                 throw setting.fault("must be one of trace, debug, info, notice, warning, error, critical")

@@ -39,6 +39,9 @@ public struct ServerConfiguration: Sendable {
     /// Origins of pages in whose frames a ceremony may run.
     public var topOrigins: [String] = []
 
+    /// Whether the options for a given name list its credentials; else they are those without a name.
+    public var passkeyHints = true
+
     // MARK: Pages
 
     /// Whether the account page is served, at ``publicURL``.
@@ -83,6 +86,8 @@ public struct ServerConfiguration: Sendable {
 
     /// Seconds within which a whole request, head and body, must arrive; also the idle limit of a connection.
     public var requestTimeout = 60
+    /// Seconds for which a shutdown waits for requests in progress; below systemd's and Kubernetes' limits of 90 and 30.
+    public var shutdownTimeout = 25
 
     // MARK: Attestation
 
@@ -105,6 +110,9 @@ public struct ServerConfiguration: Sendable {
     public var serviceSecretFile: String?
     /// A directory with such a file for each further service, which has the file's name.
     public var serviceSecretDirectory: String?
+    /// A directory with a file for each resource server that access tokens are issued for; nil: they are only for the account's
+    /// API of this server.
+    public var audienceDirectory: String?
     /// The minimum level of logged messages.
     public var logLevel = "info"
 

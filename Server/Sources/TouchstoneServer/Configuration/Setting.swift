@@ -84,6 +84,9 @@ extension Setting {
         return number
     }
 
+    /// The value as the lifetime of an access token, in seconds.
+    func accessTokenLifetime() throws(ConfigurationFault) -> Int { try number(in: 10...3600) }
+
     /// The value as `on` or `off`.
     func flag() throws(ConfigurationFault) -> Bool {
         guard ["on", "off"].contains(value) else { throw fault("must be on or off") }

@@ -27,6 +27,7 @@ extension ServerConfiguration {
         case "rp-name": rpName
         case "origins": acceptedOrigins.joined(separator: " ")
         case "top-origins": topOrigins.joined(separator: " ")
+        case "passkey-hints": Self.text(passkeyHints)
         case "account-page": Self.text(accountPage)
         case "cors-origins": corsOrigins.sorted().joined(separator: " ")
         case "profile": profile.rawValue
@@ -39,6 +40,7 @@ extension ServerConfiguration {
         case "passwords-per-minute": "\(passwordsPerMinute)"
         case "ceremonies-per-minute": "\(ceremoniesPerMinute)"
         case "request-timeout": "\(requestTimeout)"
+        case "shutdown-timeout": "\(shutdownTimeout)"
         case "password-workers": "\(passwordWorkers ?? Processors.count)"
         case "password-queue": "\(passwordQueue ?? 4 * (passwordWorkers ?? Processors.count))"
         case "password-minimum": "\(passwordMinimum)"
@@ -50,6 +52,7 @@ extension ServerConfiguration {
         case "attestation-roots": attestationRoots
         case "service-secret-file": serviceSecretFile
         case "service-secret-directory": serviceSecretDirectory
+        case "audience-directory": audienceDirectory
         case "log-level": logLevel
         default: nil
         }
@@ -102,6 +105,6 @@ extension ServerConfiguration {
 }
 
 extension ListenAddress {
-    /// The form that the setting has.
-    var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// The form that the setting has: `host:port`, an IPv6 address in brackets (RFC 3986, section 3.2.2).
+    public var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

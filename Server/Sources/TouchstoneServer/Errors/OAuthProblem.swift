@@ -10,6 +10,10 @@ struct OAuthProblem: Error, Sendable, Equatable {
         case invalidClient = "invalid_client"
         case invalidGrant = "invalid_grant"
         case unsupportedGrantType = "unsupported_grant_type"
+        /// RFC 6749, section 5.2.
+        case invalidScope = "invalid_scope"
+        /// RFC 8707, section 2.
+        case invalidTarget = "invalid_target"
         /// RFC 9449, section 5.
         case invalidDPoPProof = "invalid_dpop_proof"
         /// RFC 9449, section 8.
@@ -30,6 +34,8 @@ struct OAuthProblem: Error, Sendable, Equatable {
             switch problem.code {
             case .invalidDPoPProof: .invalidDPoPProof
             case .useDPoPNonce: .useDPoPNonce
+            case .invalidScope: .invalidScope
+            case .invalidTarget: .invalidTarget
             case .overloaded, .tooManyAttempts: .temporarilyUnavailable
             case .internalError: .serverError
             case .invalidToken: .invalidClient

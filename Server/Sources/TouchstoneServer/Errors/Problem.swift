@@ -12,10 +12,15 @@ public struct Problem: Error, Sendable, Equatable {
     public var retryAfter: Int?
     /// The required step-up (RFC 9470).
     public var stepUp: StepUp?
+    /// The scopes that an access token needs, separated by blanks (RFC 6750, section 3).
+    var scope: String?
     /// The reason for the audit record; not for the client.
     public var reason: String?
     /// Whether the request had an access token: determines `WWW-Authenticate` (RFC 6750, section 3.1).
     var hadToken = false
+    /// Whether a proof was needed in addition to an access token: its errors are then of status 401, with a challenge (RFC 9449,
+    /// sections 7.1 and 9).
+    var isOfResource = false
 
     /// An invalid member of a body.
     public struct Fault: Sendable, Equatable {
@@ -30,7 +35,7 @@ public struct Problem: Error, Sendable, Equatable {
         /// Authentication contexts, one of which suffices.
         public var acrValues: String?
         /// The maximum number of seconds since the authentication.
-        public let maxAge: Int
+        public let maxAge: Int?
     }
 
     /// The error codes.
@@ -45,8 +50,14 @@ public struct Problem: Error, Sendable, Equatable {
         case authenticationFailed = "authentication_failed"
         /// No access token, or an invalid or expired one.
         case invalidToken = "invalid_token"
+        /// Not a resource that the server issues tokens for (RFC 8707, section 2).
+        case invalidTarget = "invalid_target"
+        /// A scope that the resource does not have (RFC 6749, section 5.2).
+        case invalidScope = "invalid_scope"
         /// The session is not fresh or not strong enough (RFC 9470).
         case insufficientUserAuthentication = "insufficient_user_authentication"
+        /// The access token does not have a scope that is needed (RFC 6750, section 3.1).
+        case insufficientScope = "insufficient_scope"
         /// The credential is suspended.
         case credentialSuspended = "credential_suspended"
         /// An administrator locked the account.
@@ -69,6 +80,8 @@ public struct Problem: Error, Sendable, Equatable {
         case contentTooLarge = "content_too_large"
         /// Not the content type of the endpoint.
         case unsupportedMediaType = "unsupported_media_type"
+        /// Another expectation than `100-continue`.
+        case expectationFailed = "expectation_failed"
         /// The registration is invalid.
         case attestationRejected = "attestation_rejected"
         /// The attestation does not chain to a trust anchor.
@@ -87,15 +100,16 @@ public struct Problem: Error, Sendable, Equatable {
         /// The status code.
         public var status: Int {
             switch self {
-            case .invalidRequest, .invalidDPoPProof, .useDPoPNonce: 400
+            case .invalidRequest, .invalidDPoPProof, .useDPoPNonce, .invalidTarget, .invalidScope: 400
             case .authenticationFailed, .invalidToken, .insufficientUserAuthentication: 401
-            case .credentialSuspended, .accountLockedByAdmin, .forbidden: 403
+            case .insufficientScope, .credentialSuspended, .accountLockedByAdmin, .forbidden: 403
             case .notFound: 404
             case .methodNotAllowed: 405
             case .credentialExists, .transactionNotPending, .usernameTaken: 409
             case .ceremonyExpired: 410
             case .contentTooLarge: 413
             case .unsupportedMediaType: 415
+            case .expectationFailed: 417
             case .attestationRejected, .attestationUntrusted, .keyPolicyRejected, .weakPassword: 422
             case .tooManyAttempts: 429
             case .internalError: 500
@@ -111,7 +125,10 @@ public struct Problem: Error, Sendable, Equatable {
             case .useDPoPNonce: "The DPoP proof needs the server's nonce"
             case .authenticationFailed: "The login failed"
             case .invalidToken: "The access token is missing or not valid"
+            case .invalidTarget: "The resource is not known"
+            case .invalidScope: "The scope is not known"
             case .insufficientUserAuthentication: "The user has to authenticate again"
+            case .insufficientScope: "The access token does not have the scope"
             case .credentialSuspended: "The credential is suspended"
             case .accountLockedByAdmin: "The account is locked"
             case .forbidden: "Not allowed"
@@ -123,6 +140,7 @@ public struct Problem: Error, Sendable, Equatable {
             case .ceremonyExpired: "The ceremony is unknown, used or too old"
             case .contentTooLarge: "The body is too large"
             case .unsupportedMediaType: "The content type is not supported"
+            case .expectationFailed: "The expectation cannot be met"
             case .attestationRejected: "The registration was rejected"
             case .attestationUntrusted: "The attestation is not trusted"
             case .keyPolicyRejected: "The key's policy was rejected"
@@ -133,6 +151,9 @@ public struct Problem: Error, Sendable, Equatable {
             }
         }
     }
+
+    /// The status code of the response.
+    var status: Int { isOfResource ? 401 : code.status }
 
     /// Creates an error.
     public init(_ code: Code, _ detail: String? = nil) {
@@ -145,6 +166,11 @@ public struct Problem: Error, Sendable, Equatable {
         var problem = Problem(.authenticationFailed)
         problem.reason = reason
         return problem
+    }
+
+    /// The resource's tokens are bound to the session's key, and the session has none.
+    static var noKey: Problem {
+        Problem(.invalidDPoPProof, "tokens for the resource are bound to a key: sign in with a proof")
     }
 
     /// The client has to wait before it retries.
@@ -167,14 +193,14 @@ public struct Problem: Error, Sendable, Equatable {
         JSONValue(members: [
             "type": .string("urn:touchstone:problem:\(code.rawValue)"),
             "title": .string(code.title),
-            "status": .integer(Int64(code.status)),
+            "status": .integer(Int64(status)),
             "detail": detail.map { .string($0) },
             "instance": .string(instance),
             "code": .string(code.rawValue),
             "traceId": .string(traceID),
             "retryAfter": retryAfter.map { .integer(Int64($0)) },
             "acr_values": stepUp?.acrValues.map { .string($0) },
-            "max_age": stepUp.map { .integer(Int64($0.maxAge)) },
+            "max_age": stepUp?.maxAge.map { .integer(Int64($0)) },
             "errors": faults.isEmpty
                 ? nil
                 : .array(
@@ -190,7 +216,11 @@ public struct Problem: Error, Sendable, Equatable {
         case .insufficientUserAuthentication:
             #"Bearer error="insufficient_user_authentication""#
                 + (stepUp?.acrValues.map { #", acr_values="\#($0)""# } ?? "")
-                + (stepUp.map { ", max_age=\($0.maxAge)" } ?? "")
+                + (stepUp?.maxAge.map { ", max_age=\($0)" } ?? "")
+        case .insufficientScope:
+            #"Bearer error="insufficient_scope""# + (scope.map { #", scope="\#($0)""# } ?? "")
+        case .invalidDPoPProof, .useDPoPNonce:
+            isOfResource ? #"DPoP error="\#(code.rawValue)", algs="ES256""# : nil
         default: nil
         }
     }

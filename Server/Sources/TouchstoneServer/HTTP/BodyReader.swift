@@ -163,6 +163,14 @@ struct MemberReader {
         return flag
     }
 
+    /// The resource and the scope that new tokens are for.
+    mutating func audience() -> WantedAudience {
+        WantedAudience(
+            resource: optionalString("resource", bytes: 1...256),
+            scope: optionalString("scope", bytes: 1...1024)
+        )
+    }
+
     /// A case of an enumeration.
     mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default value: Choice)
         -> Choice

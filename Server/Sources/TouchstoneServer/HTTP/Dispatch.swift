@@ -83,8 +83,14 @@ private struct Dispatched {
             return try await sessionInCookies(call).map { .session($0) } ?? .anybody
         case .session: return .session(try await session(token, call))
         case .fresh:
-            let session = try await session(token, call)
+            var session = try await session(token, call)
             try service.requireFresh(session, call)
+            do {
+                session.proof = try await service.possession(of: session, token, call)
+            } catch var problem as Problem where [.invalidDPoPProof, .useDPoPNonce].contains(problem.code) {
+                problem.isOfResource = true
+                throw problem
+            }
             return .session(session)
         case .service, .serviceOrForm:
             if let name = credentials.flatMap(service.serviceSecrets.service) { return .service(name) }
@@ -119,15 +125,16 @@ private struct Dispatched {
         let digest = TokenDigest(parsed.digest)
         // A statement of its own: the optimiser of Swift 6.3 crashes on the call in a condition.
         let live = try await service.store.liveSession(digest, .access, now: call.now)
-        guard let live else { return nil }
+        // A token for a resource server opens nothing here: whoever got it from a client is not the client.
+        guard let live, live.grant == nil else { return nil }
         return AuthenticatedSession(session: live.session, account: live.account)
     }
 
-    /// The session of the cookies; since a browser sends cookies with any page's requests, other methods than GET need
-    /// a listed origin.
+    /// The session of the cookies; since a browser sends cookies with any page's requests, other methods than GET and HEAD
+    /// need a listed origin.
     private func sessionInCookies(_ call: Call) async throws -> AuthenticatedSession? {
         guard let token = service.cookies.token(.access, in: call.request) else { return nil }
-        if call.request.method != .get { try service.requireListedOrigin(call.request) }
+        if ![.get, .head].contains(call.request.method) { try service.requireListedOrigin(call.request) }
         var session = try await live(token, call)
         session?.isInCookies = true
         return session

@@ -24,15 +24,25 @@ struct Edge: RouterMiddleware {
         let service = current.value
         let crossOrigin = isForPages ? service.crossOrigin : CrossOrigin(origins: [])
         let traceID = TraceIdentifier.of(traceParent: request.headers[.traceParent])
+        var request = request
+        var expectation: Expectation?
         var response: Response
         do {
+            try HostField.check(request)
+            expectation = try Expectation(of: request, context.channel)
+            if let expectation { request.body = expectation.body(request.body) }
             if let preflight = crossOrigin.preflight(request) {
                 response = preflight
             } else {
+                let request = request
                 response = try await CurrentTrace.$id.withValue(traceID) { try await next(request, context) }
             }
         } catch let error as any HTTPResponseError where error.status == .notFound {
             response = ErrorReply.response(for: unknown(request), request, traceID, asOAuth: false)
+        } catch let problem as Problem {
+            // Thrown above: no operation has seen the request, and what follows it may belong to another one.
+            response = ErrorReply.response(for: problem, request, traceID, asOAuth: false)
+            response.headers[.connection] = "close"
         } catch {
             // Operations convert their own errors; errors that arrive here are the framework's.
             service.logger.error("\(error)", metadata: ["trace": "\(traceID)"])
@@ -40,6 +50,9 @@ struct Edge: RouterMiddleware {
         }
         addFields(to: &response, traceID)
         crossOrigin.addFields(to: &response, for: request)
+        if expectation?.isRefused == true { response.headers[.connection] = "close" }
+        // The fields are those of GET, the length included (RFC 9110, section 9.3.2).
+        if request.method == .head { response = response.createHeadResponse() }
         service.metrics.request(
             route: context.endpointPath ?? "unknown",
             method: request.method.rawValue,
@@ -59,7 +72,9 @@ struct Edge: RouterMiddleware {
                 && zip(parts, path).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
         }
         guard !methods.isEmpty else { return Problem(.notFound) }
-        return MethodNotAllowed(allowed: Set(methods.map(\.method.rawValue)).sorted().joined(separator: ", "))
+        var allowed = Set(methods.map(\.method.rawValue))
+        if allowed.contains("GET") { allowed.insert("HEAD") }
+        return MethodNotAllowed(allowed: allowed.sorted().joined(separator: ", "))
     }
 
     private func addFields(to response: inout Response, _ traceID: String) {

@@ -23,7 +23,7 @@ enum ErrorReply {
             return oauth(OAuthProblem(problem), retryAfter: problem.retryAfter, status: problem.code.status)
         }
         var reply = Reply(
-            status: .init(code: problem.code.status),
+            status: .init(code: problem.status),
             body: .json(
                 problem.body(instance: request.uri.path, traceID: traceID),
                 type: "application/problem+json"

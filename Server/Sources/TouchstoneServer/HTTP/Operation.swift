@@ -13,7 +13,7 @@ struct Operation: Sendable {
     /// Whether errors have the form of RFC 6749 rather than of RFC 9457.
     var hasOAuthErrors = false
     /// Whether a request may carry a DPoP proof: then the response has the current nonce.
-    var takesDPoP = false
+    let takesDPoP: Bool
     let handle: @Sendable (Service, Call) async throws -> Reply
 
     init(
@@ -30,7 +30,7 @@ struct Operation: Sendable {
         self.id = id
         self.access = access
         self.hasOAuthErrors = hasOAuthErrors
-        self.takesDPoP = takesDPoP
+        self.takesDPoP = takesDPoP || access == .fresh
         self.handle = handle
     }
 
@@ -42,7 +42,8 @@ struct Operation: Sendable {
         case openOrSession
         /// Callers with an access token.
         case session
-        /// As ``session``, with an authentication within the configured time.
+        /// As ``session``, with an authentication within the configured time, and either a session in cookies or a DPoP proof
+        /// of the session's key: for changes of credentials, which an access token alone does not allow.
         case fresh
         /// Services, by a secret in the header.
         case service

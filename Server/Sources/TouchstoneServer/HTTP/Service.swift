@@ -21,6 +21,8 @@ final class Service: Sendable {
     let passwords: PasswordChecker
     let passwordPolicy: PasswordPolicy
     let serviceSecrets: ServiceSecrets
+    let audiences: Audiences
+    let tokenSigner: TokenSigner
     let cookies: SessionCookies
     /// The account page; nil: disabled in the configuration.
     let page: PageFiles?
@@ -50,6 +52,7 @@ final class Service: Sendable {
                 store: store,
                 secrets: secrets,
                 authority: try AttestationAuthority(directory: configuration.dataDirectory),
+                tokenSigner: TokenSigner(),
                 metrics: metrics,
                 logger: logger
             ),
@@ -72,6 +75,7 @@ final class Service: Sendable {
                 store: former.store,
                 secrets: former.secrets,
                 authority: former.authority,
+                tokenSigner: former.tokenSigner,
                 metrics: former.metrics,
                 logger: former.logger
             ),
@@ -86,6 +90,7 @@ final class Service: Sendable {
         let store: any AccountStore
         let secrets: ServerSecrets
         let authority: AttestationAuthority
+        let tokenSigner: TokenSigner
         let metrics: ServerMetrics
         let logger: Logger
     }
@@ -100,10 +105,12 @@ final class Service: Sendable {
         secrets = lasting.secrets
         nonces = DPoPNonces(key: secrets.nonces)
         authority = lasting.authority
+        tokenSigner = lasting.tokenSigner
         self.passwords = passwords
         endorsement = try EndorsementPolicy(configuration)
         passwordPolicy = PasswordPolicy(minimum: configuration.passwordMinimum)
         serviceSecrets = try ServiceSecrets(configuration)
+        audiences = try Audiences(configuration)
         cookies = SessionCookies(isSecure: PublicURL(configuration.publicURL)?.scheme == "https")
         page = configuration.accountPage ? PageFiles(relyingParty: configuration.rpName) : nil
         callingOrigins = configuration.corsOrigins.union([configuration.publicOrigin])

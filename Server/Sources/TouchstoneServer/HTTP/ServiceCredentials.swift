@@ -19,6 +19,11 @@ enum ServiceCredentials: Equatable {
     /// Reads the header; nil: there is none, or it has another form.
     init?(_ request: Request) {
         guard let field = request.headers[.authorization] else { return nil }
+        self.init(field: field)
+    }
+
+    /// Reads the value of such a header.
+    init?(field: String) {
         let parts = field.split(separator: " ", maxSplits: 1)
         guard parts.count == 2 else { return nil }
         switch parts[0].lowercased() {

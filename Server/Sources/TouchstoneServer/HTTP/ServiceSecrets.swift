@@ -20,7 +20,7 @@ struct ServiceSecrets: Sendable, Equatable {
         var digests: [String: [SHA256.Digest]] = [:]
         if let path = settings.serviceSecretFile { digests[Self.standardName] = try Self.read(path) }
         if let directory = settings.serviceSecretDirectory {
-            for (name, path) in try Self.files(in: directory) {
+            for (name, path) in try NamedFiles.all(in: directory, each: "service") {
                 guard digests[name] == nil else {
                     throw ConfigurationFault(
                         place: path,
@@ -42,29 +42,6 @@ struct ServiceSecrets: Sendable, Equatable {
             }
         }
         self.digests = digests
-    }
-
-    private static func files(in directory: String) throws(ConfigurationFault) -> [(String, String)] {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-            throw ConfigurationFault(place: directory, reason: "is no directory that can be read")
-        }
-        // Hidden ones are not services: a mounted volume keeps its versions in them.
-        let visible = names.filter { !$0.hasPrefix(".") }.sorted()
-        guard !visible.isEmpty else {
-            throw ConfigurationFault(place: directory, reason: "has no file: each service has one")
-        }
-        for name in visible where !isName(name) {
-            throw ConfigurationFault(
-                place: "\(directory)/\(name)",
-                reason: "a service's name has 1 to 64 letters, digits, \"-\", \"_\" and \".\""
-            )
-        }
-        return visible.map { ($0, "\(directory)/\($0)") }
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     }
 
     /// The secrets of a file: one or two lines.

@@ -3,10 +3,13 @@ internal import Synchronization
 
 /// Collects the metrics of swift-metrics, and writes them in Prometheus's text format (version 0.0.4).
 ///
-/// Counters and gauges keep their names; timers become histograms in seconds with the buckets of ``buckets``.
+/// The names of counters end in `_total`, those of timers in `_seconds`, as Prometheus has it: where a library's do not, that
+/// is added. Timers become histograms in seconds with the bounds ``buckets``.
 public final class PrometheusRegistry: MetricsFactory, Sendable {
-    /// The upper bounds of a histogram, in seconds.
-    static let buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+    /// The upper bounds of a histogram, in seconds: most requests take 0.1 to 50 ms, passwords longer.
+    static let buckets = [
+        0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
+    ]
     /// The maximum number of series (names with labels); further ones are not counted, so that memory stays bounded.
     static let mostSeries = 10_000
 
@@ -27,6 +30,8 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
 
     private struct State {
         var counters: [Key: CounterCell] = [:]
+        /// Counters that are counted elsewhere.
+        var totals: [String: Double] = [:]
         var gauges: [Key: GaugeCell] = [:]
         var histograms: [Key: HistogramCell] = [:]
         var help: [String: String] = [:]
@@ -40,11 +45,14 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     /// Sets the `# HELP` text of a metric.
     func describe(_ name: String, _ help: String) { state.withLock { $0.help[name] = help } }
 
+    /// Sets the value of a counter that is counted elsewhere; its name ends in `_total`.
+    func total(_ name: String, _ value: Double) { state.withLock { $0.totals[name] = value } }
+
     // MARK: MetricsFactory
 
     /// Returns the counter for a label, creating it if necessary.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        let key = Self.key(label, dimensions)
+        let key = Self.key(label, dimensions, suffix: "_total")
         return state.withLock { state in
             if let cell = state.counters[key] { return cell }
             let cell = CounterCell()
@@ -70,7 +78,7 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
 
     /// Returns a histogram in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        histogram(Self.key(label, dimensions))
+        histogram(Self.key(label, dimensions, suffix: "_seconds"))
     }
 
     /// Handlers live as long as the registry.
@@ -100,10 +108,15 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
         }
     }
 
-    private static func key(_ label: String, _ dimensions: [(String, String)]) -> Key {
-        Key(
-            name: name(label),
-            labels: dimensions.map { Key.Label(name: name($0.0), value: $0.1) }
+    private static func key(
+        _ label: String,
+        _ dimensions: [(String, String)],
+        suffix: String = ""
+    ) -> Key {
+        let name = name(label)
+        return Key(
+            name: name.hasSuffix(suffix) ? name : name + suffix,
+            labels: dimensions.map { Key.Label(name: Self.name($0.0), value: $0.1) }
         )
     }
 
@@ -115,29 +128,33 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
 
     // MARK: Text
 
-    /// The text of all metrics, in the order of their names.
+    /// The text of all metrics: counters, gauges and histograms, each in the order of their names.
     public func text() -> String {
-        let (counters, gauges, histograms, help) = state.withLock {
-            ($0.counters, $0.gauges, $0.histograms, $0.help)
+        let (counters, totals, gauges, histograms, help) = state.withLock {
+            ($0.counters, $0.totals, $0.gauges, $0.histograms, $0.help)
         }
         var lines: [String] = []
         var last = ""
-        func head(_ key: Key, _ type: String) {
-            guard key.name != last else { return }
-            last = key.name
-            if let text = help[key.name] { lines.append("# HELP \(key.name) \(text)") }
-            lines.append("# TYPE \(key.name) \(type)")
+        func head(_ name: String, _ type: String) {
+            guard name != last else { return }
+            last = name
+            lines.append("# HELP \(name) \(help[name] ?? "A library's \(type).")")
+            lines.append("# TYPE \(name) \(type)")
         }
         for (key, cell) in counters.sorted(by: { $0.key < $1.key }) {
-            head(key, "counter")
+            head(key.name, "counter")
             lines.append("\(key.name)\(Self.labels(key.labels)) \(cell.value)")
         }
+        for (name, value) in totals.sorted(by: { $0.key < $1.key }) {
+            head(name, "counter")
+            lines.append("\(name) \(Self.number(value))")
+        }
         for (key, cell) in gauges.sorted(by: { $0.key < $1.key }) {
-            head(key, "gauge")
+            head(key.name, "gauge")
             lines.append("\(key.name)\(Self.labels(key.labels)) \(Self.number(cell.value))")
         }
         for (key, cell) in histograms.sorted(by: { $0.key < $1.key }) {
-            head(key, "histogram")
+            head(key.name, "histogram")
             let (counts, sum) = cell.values
             var total = 0
             for (index, count) in counts.enumerated() {

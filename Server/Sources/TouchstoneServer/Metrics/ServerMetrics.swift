@@ -1,3 +1,4 @@
+internal import AccountStore
 internal import CoreMetrics
 internal import Metrics
 internal import Synchronization
@@ -23,6 +24,13 @@ struct ServerMetrics: Sendable {
         "touchstone_refreshes_total": "Uses of refresh tokens by outcome.",
         "touchstone_throttled_total": "Requests that were held up, by limit.",
         "touchstone_audit_failures_total": "Audit records that could not be written.",
+        "touchstone_store_writes_total": "Write transactions, counted as operations.",
+        "touchstone_store_commits_total": "Commits that made them durable; several operations may share one.",
+        "touchstone_store_reads_total": "Read operations.",
+        "touchstone_store_failures_total": "Operations that failed by an error of the database.",
+        "touchstone_store_retries_total": "Transactions that were repeated because of concurrent ones.",
+        "touchstone_store_busy_seconds_total": "How long the database was busy writing.",
+        "touchstone_store_pending": "Operations that wait or run.",
     ]
 
     private func count(_ name: String, _ labels: [(String, String)]) {
@@ -69,6 +77,17 @@ struct ServerMetrics: Sendable {
 
     func gauge(_ name: String, _ value: Int) {
         Meter(label: name, factory: registry).set(value)
+    }
+
+    /// The store's statistics, which it counts itself.
+    func store(_ statistics: StoreStatistics) {
+        registry.total("touchstone_store_writes_total", Double(statistics.writes))
+        registry.total("touchstone_store_commits_total", Double(statistics.commits))
+        registry.total("touchstone_store_reads_total", Double(statistics.reads))
+        registry.total("touchstone_store_failures_total", Double(statistics.failures))
+        registry.total("touchstone_store_retries_total", Double(statistics.retries))
+        registry.total("touchstone_store_busy_seconds_total", statistics.busyTime / .seconds(1))
+        gauge("touchstone_store_pending", statistics.pending)
     }
 }
 

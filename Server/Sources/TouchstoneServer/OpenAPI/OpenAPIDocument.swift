@@ -14,6 +14,10 @@ struct OpenAPIDocument: Sendable {
         self.server = server
     }
 
+    private static let summary =
+        "Passwords, passkeys, device keys, sessions and transactions of a relying party. HEAD is answered wherever GET is, "
+        + "without the body."
+
     var json: JSONValue {
         var paths: [(name: String, value: [(name: String, value: JSONValue)])] = []
         for operation in operations {
@@ -29,7 +33,7 @@ struct OpenAPIDocument: Sendable {
             "info": [
                 "title": "Touchstone server", "version": .string(ServerVersion.text),
                 "description":
-                    "Passwords, passkeys, device keys, sessions and transactions of a relying party.",
+                    .string(Self.summary),
             ],
             "servers": [["url": .string(server)]],
             "paths": .object(JSONObject(paths.map { ($0.name, .object(JSONObject($0.value))) })),

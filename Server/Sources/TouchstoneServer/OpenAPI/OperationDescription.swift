@@ -58,6 +58,9 @@ struct OperationDescription: Sendable {
     private static let name = Schemas.text(1...1024)
     private static let purpose = Schemas.choice(LoginPurpose.allCases.map(\.rawValue))
     private static let session = Schemas.choice(SessionForm.allCases.map(\.rawValue))
+    /// A resource server that the access token is for (RFC 8707); none: the account's API.
+    private static let resource = Schemas.text(1...256)
+    private static let scope = Schemas.text(1...1024)
     private static let password: JSONValue = ["type": "string", "maxLength": 512]
 
     static let all: [String: OperationDescription] = api.merging(admin) { first, _ in first }
@@ -67,29 +70,35 @@ struct OperationDescription: Sendable {
             .json(
                 Schemas.input([
                     "username": name, "password": password, "client?": label, "purpose?": purpose,
-                    "session?": session,
+                    "session?": session, "resource?": resource, "scope?": scope,
                 ])
             )
             .replies(200, "tokens")
             .errors(
                 .authenticationFailed,
+                .invalidTarget,
+                .invalidScope,
                 .insufficientUserAuthentication,
                 .accountLockedByAdmin,
                 .tooManyAttempts
             ),
-        "loginOptions": Self("Begins a login, or an authentication again.")
-            .json(Schemas.input(["username?": name, "purpose?": purpose]))
-            .replies(200, "loginCeremony").errors(.tooManyAttempts, .notFound),
+        "loginOptions": Self(
+            "Begins a login, or an authentication again. Options for a name list its credentials, unless passkey-hints is off."
+        )
+        .json(Schemas.input(["username?": name, "purpose?": purpose]))
+        .replies(200, "loginCeremony").errors(.tooManyAttempts, .notFound),
         "login": Self("Ends a login, or an authentication again.")
             .json(
                 Schemas.input([
                     "ceremonyId": Schemas.bytes, "credential": Schemas.ref("assertion"), "client?": label,
-                    "session?": session,
+                    "session?": session, "resource?": resource, "scope?": scope,
                 ])
             )
             .replies(200, "tokens")
             .errors(
                 .authenticationFailed,
+                .invalidTarget,
+                .invalidScope,
                 .accountLockedByAdmin,
                 .credentialSuspended,
                 .ceremonyExpired,
@@ -99,7 +108,7 @@ struct OperationDescription: Sendable {
             .form(
                 Schemas.input([
                     "grant_type": Schemas.choice(["refresh_token"]), "refresh_token?": Schemas.string,
-                    "client_id?": Schemas.string,
+                    "client_id?": Schemas.string, "resource?": resource, "scope?": scope,
                 ])
             )
             .replies(200, "tokens"),
@@ -114,6 +123,10 @@ struct OperationDescription: Sendable {
                 ])
             )
             .replies(200, "introspection"),
+        "check": Self("The same for proxies, with the service's secret in Service-Authorization.")
+            .query("scope", scope).query("acr_values", Schemas.string)
+            .query("max_age", Schemas.number)
+            .replies(204).errors(.invalidToken, .insufficientScope, .insufficientUserAuthentication),
         "logout": Self("Ends the session.").replies(204),
         "me": Self("The account and its session.").replies(200, "me"),
         "changePassword": Self("Changes the password; all other sessions end.")
@@ -133,25 +146,30 @@ struct OperationDescription: Sendable {
         "credentialOptions": Self("Begins the registration of a credential.")
             .json(Schemas.input(["kind?": Schemas.choice(["device", "passkey"]), "label?": label]))
             .replies(200, "registrationCeremony").errors(.tooManyAttempts),
-        "registerCredential": Self("Ends the registration of a credential.")
-            .json(
-                Schemas.input([
-                    "ceremonyId": Schemas.bytes, "credential": Schemas.ref("attestation"), "label?": label,
-                ])
-            )
-            .replies(201, "credential")
-            .errors(
-                .ceremonyExpired,
-                .credentialExists,
-                .attestationRejected,
-                .attestationUntrusted,
-                .keyPolicyRejected,
-                .forbidden
-            ),
+        "registerCredential": Self(
+            "Ends the registration of a credential. Without a label a passkey gets its provider's name; a label that another "
+                + "credential of the account has gets a number."
+        )
+        .json(
+            Schemas.input([
+                "ceremonyId": Schemas.bytes, "credential": Schemas.ref("attestation"), "label?": label,
+            ])
+        )
+        .replies(201, "credential")
+        .errors(
+            .ceremonyExpired,
+            .credentialExists,
+            .attestationRejected,
+            .attestationUntrusted,
+            .keyPolicyRejected,
+            .forbidden
+        ),
         "listCredentials": Self("All credentials of the account.").replies(200, "credentials"),
         "credential": Self("One credential.").replies(200, "credential"),
-        "renameCredential": Self("Gives a credential another label.")
-            .json(Schemas.input(["label": label])).replies(200, "credential"),
+        "renameCredential": Self(
+            "Gives a credential another label; one that another credential has gets a number."
+        )
+        .json(Schemas.input(["label": label])).replies(200, "credential"),
         "restoreOwnCredential": Self(
             "Restores a credential whose counter was refused, after a sign-in by another."
         )
@@ -182,6 +200,8 @@ struct OperationDescription: Sendable {
         "relatedOrigins": Self("Related origins (WebAuthn Level 3, section 5.11).")
             .replies(200, "relatedOrigins"),
         "metadata": Self("What clients have to know (RFC 8414).").replies(200, "metadata"),
+        "keys": Self("The keys of signed access tokens (RFC 7517).")
+            .reply(200, Schemas.ref("keys"), type: "application/jwk-set+json"),
         "page": Self("The page for an account.").reply(200, Schemas.string, type: "text/html")
             .replies(304, nil, "Not modified.").errors(.notFound),
         "pageFile": Self("A file of the page.").reply(200, Schemas.string, type: "*/*")
@@ -205,9 +225,11 @@ struct OperationDescription: Sendable {
             )
             .replies(201, "adminToken"),
         "removeAdminToken": Self("Removes an administrator's token.").replies(204),
-        "listUsers": Self("Accounts in the order of their names.")
-            .query("after", Schemas.string)
-            .query("count", ["type": "integer", "minimum": 1, "maximum": 1000]).replies(200, "users"),
+        "listUsers": Self(
+            "Accounts in the order of their names; mixedScripts: the scripts of a name that may look like another one."
+        )
+        .query("after", Schemas.string)
+        .query("count", ["type": "integer", "minimum": 1, "maximum": 1000]).replies(200, "users"),
         "createUser": Self("Makes an account.")
             .json(Schemas.input(["username": name, "displayName?": label, "password?": password]))
             .replies(201, "user").errors(.usernameTaken, .weakPassword),

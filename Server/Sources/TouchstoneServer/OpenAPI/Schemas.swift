@@ -62,12 +62,14 @@ enum Schemas {
             "error": choice(OAuthProblem.Code.allCases.map(\.rawValue)), "error_description?": string,
         ]),
         "tokens": object([
-            "access_token?": string, "token_type?": choice(["Bearer"]), "expires_in": integer,
-            "refresh_token?": string, "refresh_bound": boolean, "session_id": bytes, "acr": string,
+            "access_token?": string, "token_type?": choice(["Bearer", "DPoP"]), "expires_in": integer,
+            "scope?": string, "refresh_token?": string, "refresh_bound": boolean, "session_id": bytes,
+            "acr": string,
             "amr": strings, "auth_time": time, "offerDeviceLogin?": boolean,
         ]),
         "introspection": object([
-            "active": boolean, "iss?": string, "sub?": bytes, "username?": string, "sid?": bytes,
+            "active": boolean, "iss?": string, "sub?": bytes, "username?": string, "aud?": string,
+            "scope?": string, "sid?": bytes,
             "token_type?": string, "acr?": string, "amr?": strings, "auth_time?": time, "exp?": time,
             "cnf?": object(["jkt": bytes]),
         ]),
@@ -143,17 +145,28 @@ enum Schemas {
             "approvedAt": time,
         ]),
         "relatedOrigins": object(["origins": strings]),
+        "keys": object([
+            "keys": array(
+                object([
+                    "kty": string, "crv": string, "x": bytes, "y": bytes, "use": string, "alg": string,
+                    "kid": bytes,
+                ])
+            )
+        ]),
         "metadata": object([
-            "issuer": string, "token_endpoint": string, "revocation_endpoint": string,
+            "issuer": string, "jwks_uri": string, "token_endpoint": string, "revocation_endpoint": string,
             "introspection_endpoint": string, "introspection_endpoint_auth_methods_supported": strings,
             "grant_types_supported": strings,
             "token_endpoint_auth_methods_supported": strings,
             "revocation_endpoint_auth_methods_supported": strings,
             "dpop_signing_alg_values_supported": strings, "acr_values_supported": strings,
+            "scopes_supported?": strings,
         ]),
         "health": object(["status": string, "failures?": ["type": "object"]]),
         "user": object([
-            "id": bytes, "username": string, "displayName": string, "createdAt": time, "lockedAt?": time,
+            "id": bytes, "username": string, "displayName": string, "mixedScripts?": strings,
+            "createdAt": time,
+            "lockedAt?": time,
             "hasPassword": boolean, "passwordChangedAt?": time,
         ]),
         "users": object(["users": array(ref("user")), "next?": string]),

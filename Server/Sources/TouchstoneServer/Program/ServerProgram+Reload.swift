@@ -60,6 +60,7 @@ extension Service {
             return now == before ? nil : "\(key) is \(now ?? "not set"), was \(before ?? "not set")"
         }
         changes += serviceSecrets.changes(from: former.serviceSecrets).map { "service \($0)" }
+        changes += audiences.changes(from: former.audiences).map { "audience \($0)" }
         if endorsement != former.endorsement {
             changes.append("the content of endorsement-roots or endorsement-list")
         }

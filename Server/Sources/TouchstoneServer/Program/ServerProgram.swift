@@ -13,6 +13,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
     let current: CurrentService
     /// The certificate of the ports; nil: they speak plain HTTP.
     let tlsFiles: CurrentTLSFiles?
+    let connections: Connections
     private let api: Application<RouterResponder<ServerContext>>
     private let admin: Application<RouterResponder<ServerContext>>
     let store: any AccountStore
@@ -38,6 +39,8 @@ public final class ServerProgram: ServiceLifecycle.Service {
         if let complaint = files?.complaint(at: Date()) { logger.error("\(complaint)") }
         let tlsFiles = files.map(CurrentTLSFiles.init)
         self.tlsFiles = tlsFiles
+        let connections = Connections()
+        self.connections = connections
         let ports = ListeningPorts()
         self.ports = ports
         let isSecure = PublicURL(configuration.publicURL)?.scheme == "https"
@@ -51,7 +54,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
         routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
         api = Application(
             router: apiRouter,
-            server: Self.builder(configuration, tlsFiles),
+            server: Self.builder(configuration, connections, tlsFiles),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: configuration.listen.port),
                 reuseAddress: true,
@@ -62,7 +65,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
         )
         admin = Application(
             router: adminRouter,
-            server: Self.builder(configuration, configuration.adminTLS ? tlsFiles : nil),
+            server: Self.builder(configuration, connections, configuration.adminTLS ? tlsFiles : nil),
             configuration: .init(
                 address: .hostname(configuration.adminListen.host, port: configuration.adminListen.port),
                 reuseAddress: true,
@@ -86,7 +89,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
         isSecure: Bool,
         isForPages: Bool
     ) -> Router<ServerContext> {
-        let router = Router(context: ServerContext.self)
+        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         router.add(
             middleware: Edge(
                 current: current,
@@ -102,30 +105,34 @@ public final class ServerProgram: ServiceLifecycle.Service {
     /// A server, with TLS if there are files; the header fields of a request may have 32 KiB.
     ///
     /// ``RequestDeadline`` also closes idle connections.
-    private static func builder(_ configuration: ServerConfiguration, _ files: CurrentTLSFiles?)
-        -> HTTPServerBuilder
-    {
+    private static func builder(
+        _ configuration: ServerConfiguration,
+        _ connections: Connections,
+        _ files: CurrentTLSFiles?
+    ) -> HTTPServerBuilder {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
         return HTTPServerBuilder { responder in
-            let plain = LoopBoundChannel(
-                HTTP1Channel(
-                    responder: responder,
-                    configuration: .init(
-                        additionalChannelHandlers: [RequestDeadline(time)],
-                        httpDecoderConfiguration: .init(
-                            maxHeaderFieldSize: 16 * 1024,
-                            maxHeaderListSize: 32 * 1024,
-                            maxHeaderFieldCount: 100
-                        )
+            let channel = HTTP1Channel(
+                responder: responder,
+                configuration: .init(
+                    additionalChannelHandlers: [RequestDeadline(time), ClosingReply()],
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 * 1024,
+                        maxHeaderListSize: 32 * 1024,
+                        maxHeaderFieldCount: 100
                     )
                 )
             )
+            let plain = LoopBoundChannel(ServedChannel(channel, connections))
             guard let files else { return plain }
             return RenewableTLSChannel(plain, files)
         }
     }
 
-    /// Runs until the task is cancelled or the service group shuts down: requests in progress are finished.
+    /// Runs until the task is cancelled or the service group shuts down: requests in progress are finished, until the
+    /// limit of the setting `shutdown-timeout`.
+    ///
+    /// - Throws: ``ShutdownCut``; an error of a port.
     public func run() async throws {
         let now = Timestamp.now
         await current.value.audit(AuditEvent(.startup, reason: ServerVersion.text), at: now)
@@ -137,13 +144,13 @@ public final class ServerProgram: ServiceLifecycle.Service {
                 logger: current.value.logger
             )
         )
-        do {
-            try await group.run()
-        } catch {
+        let cut: ShutdownCut?
+        do { cut = try await run(group) } catch {
             await end()
             throw error
         }
         await end()
+        if let cut { throw cut }
     }
 
     private func end() async {

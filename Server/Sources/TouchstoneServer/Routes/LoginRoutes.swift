@@ -24,18 +24,22 @@ enum LoginRoutes {
         let client = reader.optionalLabel("client")
         let purpose = reader.choice("purpose", default: LoginPurpose.login)
         let asked = reader.choice("session", default: SessionForm.tokens)
+        let audience = reader.audience()
         try reader.finish()
         let form = try service.form(asked, call.request)
+        let grant = try service.grant(audience, for: form)
         let renewed = purpose == .reauth ? try call.session : nil
         if let renewed { try service.requireNoStronger(renewed, than: AuthenticationContext.password) }
         let proof = try service.proof(of: call)
-        // An invalid name takes as long as a valid one.
-        let username = Username.prepared(name)
-        let found =
-            if let username { try await service.store.loginAccount(username: username) } else {
-                AccountWithCredentials?.none
-            }
-        let attempt = try await service.takePasswordAttempt(username ?? name, found, proof, call)
+        try service.requireKey(renewed.map(\.session.thumbprint) ?? proof?.thumbprint, for: grant)
+        let typed = TypedName(name)
+        let found = try await service.account(typed)
+        let attempt = try await service.takePasswordAttempt(
+            found?.account.username ?? typed.key,
+            found,
+            proof,
+            call
+        )
         let verdict = try await service.check(password, against: found?.account.password?.hash, attempt, call)
         guard case .correct(let rehashed) = verdict, let account = found?.account,
             let stored = account.password?.hash, renewed.map({ $0.account.id == account.id }) ?? true
@@ -69,7 +73,7 @@ enum LoginRoutes {
             client: client,
             call
         )
-        let tokens = service.newTokens(call.now)
+        let tokens = try await service.newTokens(grant, call.now)
         let outcome = try await service.store.completeLogin(
             LoginCompletion(
                 method: .password(checked: stored, rehashed: rehashed),
@@ -98,7 +102,7 @@ enum LoginRoutes {
         let devices = (found?.credentials ?? []).filter { $0.kind == .device && $0.suspension == nil }
         let isKnown =
             if let proof { devices.contains { $0.thumbprint == proof.thumbprint } } else { !devices.isEmpty }
-        return service.reply(tokens, opened, as: form, offersDevice: !isKnown, call)
+        return try service.reply(tokens, opened, as: form, offersDevice: !isKnown, call)
     }
 }
 
@@ -118,6 +122,7 @@ enum LoginRefusalProblem {
         case .accountLocked: return Problem(.accountLockedByAdmin)
         case .credentialSuspended: return Problem(.credentialSuspended)
         case .proofReplayed: return Problem(.invalidDPoPProof, "replayed")
+        case .noKey: return .noKey
         case .noAccount, .noCredential, .counterNotGrown, .clonedCounter, .passwordChanged, .noSession,
             .weakerMethod:
             return .authenticationFailed(refusal.rawValue)
@@ -136,6 +141,15 @@ struct PasswordAttempt: Sendable {
 }
 
 extension Service {
+    /// The account that somebody names to sign in.
+    ///
+    /// All forms are looked up, whatever is found: the work tells nothing.
+    func account(_ name: TypedName) async throws(StoreError) -> AccountWithCredentials? {
+        var found: AccountWithCredentials?
+        for form in name.forms.reversed() { found = try await store.loginAccount(username: form) ?? found }
+        return found
+    }
+
     /// Checks a password after its attempt was counted; a password that could not be checked does not count as a
     /// failure.
     func check(

@@ -44,12 +44,9 @@ enum PasskeyRoutes {
                     "the account has no credential as strong as the session: sign in again"
                 )
             }
-        case (.login, let name?):
-            let username = Username.prepared(name)
-            let found =
-                if let username { try await service.store.loginAccount(username: username) } else {
-                    AccountWithCredentials?.none
-                }
+        case (.login, let name?) where service.configuration.passkeyHints:
+            let typed = TypedName(name)
+            let found = try await service.account(typed)
             account = found?.account.id
             allowed = descriptors(found?.credentials ?? [])
             if allowed.isEmpty {
@@ -57,12 +54,13 @@ enum PasskeyRoutes {
                 account = nil
                 allowed = [
                     PublicKeyCredentialDescriptor(
-                        id: service.secrets.credentialID(ofStranger: username ?? name),
+                        id: service.secrets.credentialID(ofStranger: typed.key),
                         transports: ["internal"]
                     )
                 ]
             }
-        case (.login, nil): break
+        // As without a name, so that not even the account of the passkey that signs tells whether the name is known.
+        case (.login, _): break
         }
         // A digest, since what is typed into the field for the name is not always a name.
         let failureName = purpose == .login ? name.map(Self.failureName) : nil
@@ -84,8 +82,7 @@ enum PasskeyRoutes {
     }
 
     private static func failureName(_ name: String) -> String {
-        let name = Username.prepared(name) ?? name
-        return Base64URL.encode(Array(SHA256.hash(data: Array(name.utf8))))
+        Base64URL.encode(Array(SHA256.hash(data: Array(TypedName(name).key.utf8))))
     }
 
     private static func descriptors(_ credentials: [Credential]) -> [PublicKeyCredentialDescriptor] {
@@ -99,11 +96,15 @@ enum PasskeyRoutes {
         let credential = reader.object("credential")
         let client = reader.optionalLabel("client")
         let asked = reader.choice("session", default: SessionForm.tokens)
+        let audience = reader.audience()
         try reader.finish()
         let form = try service.form(asked, call.request)
+        let grant = try service.grant(audience, for: form)
         let response = try CredentialResponse.authentication(credential)
         let proof = try service.proof(of: call)
-        let tokens = service.newTokens(call.now)
+        let known = (try? call.session)?.session.thumbprint
+        try service.requireKey(proof?.thumbprint ?? known, for: grant)
+        let tokens = try await service.newTokens(grant, call.now)
         let login = try await service.store.completeLogin(
             by: CeremonyID(id),
             presenting: CredentialID(response.rawId),
@@ -148,7 +149,7 @@ enum PasskeyRoutes {
             throw LoginRefusalProblem.of(outcome)
         }
         service.metrics.login(method: "passkey", outcome: "success")
-        return service.reply(tokens, opened, as: form, call)
+        return try service.reply(tokens, opened, as: form, call)
     }
 }
 

@@ -11,15 +11,8 @@ internal import X509
 /// Registering a credential.
 enum RegistrationRoutes {
     static let operations: [Operation] = [
-        Operation(
-            .post,
-            "/v1/credentials/options",
-            "credentialOptions",
-            .fresh,
-            takesDPoP: true,
-            handle: options
-        ),
-        Operation(.post, "/v1/credentials", "registerCredential", .fresh, takesDPoP: true, handle: register),
+        Operation(.post, "/v1/credentials/options", "credentialOptions", .fresh, handle: options),
+        Operation(.post, "/v1/credentials", "registerCredential", .fresh, handle: register),
     ]
 
     private static func options(_ service: Service, _ call: Call) async throws -> Reply {
@@ -66,7 +59,6 @@ enum RegistrationRoutes {
         let label = reader.optionalLabel("label")
         try reader.finish()
         let response = try CredentialResponse.registration(json)
-        let proof = try await service.usedProof(of: call)
         guard
             let taken = try await service.store.consumeCeremony(
                 CeremonyID(id),
@@ -97,8 +89,8 @@ enum RegistrationRoutes {
         let credential = try await record(
             registration,
             kind,
-            label ?? kept["label"]?.string ?? (kind == .device ? "Device" : "Passkey"),
-            proof,
+            label ?? kept["label"]?.string ?? standardLabel(kind, registration),
+            caller.proof,
             service,
             caller,
             call
@@ -116,8 +108,15 @@ enum RegistrationRoutes {
             now: call.now
         )
         service.metrics.registration(format: registration.attestation.format, outcome: "success")
-        return Reply.json(credential.json, status: .created)
+        // The store may have numbered its label.
+        let stored = try await service.store.credential(credential.id, of: caller.account.id) ?? credential
+        return Reply.json(stored.json, status: .created)
             .with(.location, "/v1/credentials/\(Base64URL.encode(credential.id.bytes))")
+    }
+
+    /// The label of a credential that the client gave none.
+    private static func standardLabel(_ kind: Credential.Kind, _ registration: Registration) -> String {
+        kind == .device ? "Device" : PasskeyProvider.name(aaguid: registration.aaguid) ?? "Passkey"
     }
 
     /// The user is authenticated here, so the response may name the failed step; the cause is only for the audit.

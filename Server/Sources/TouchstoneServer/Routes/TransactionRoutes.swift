@@ -92,10 +92,10 @@ enum TransactionRoutes {
             ]
             throw problem
         }
-        guard let name = Username.prepared(username),
-            let account = try await service.store.account(username: name)
-        else { throw Problem(.notFound, "there is no such user") }
-        return account.id
+        for form in TypedName(username).forms {
+            if let account = try await service.store.account(username: form) { return account.id }
+        }
+        throw Problem(.notFound, "there is no such user")
     }
 
     /// A transaction of the caller; a service can read all.

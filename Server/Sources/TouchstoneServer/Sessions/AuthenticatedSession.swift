@@ -1,4 +1,5 @@
 internal import AccountStore
+internal import RelyingParty
 
 /// A session authenticated by a request's valid access token.
 struct AuthenticatedSession: Sendable {
@@ -6,33 +7,12 @@ struct AuthenticatedSession: Sendable {
     let account: Account
     /// Whether the token came in a cookie.
     var isInCookies = false
+    /// The proof that the request was sent by the holder of the session's key, if the operation needs one.
+    var proof: VerifiedProof?
 
     /// Whether the user authenticated within this number of seconds.
     func isFresh(within seconds: Int, at now: Timestamp) -> Bool {
         now - session.authTime <= .seconds(seconds)
-    }
-}
-
-/// The strength of an authentication (OpenID EAP ACR Values 1.0), and its methods (RFC 8176).
-enum AuthenticationContext {
-    static let password = "pwd"
-    static let phishingResistant = "phr"
-    static let phishingResistantHardware = "phrh"
-
-    /// All, the weakest first.
-    private static let ascending = [password, phishingResistant, phishingResistantHardware]
-
-    /// Whether a class is as strong as another; an unknown one is the weakest.
-    static func isAtLeast(_ acr: String, _ other: String) -> Bool { upTo(acr).contains(other) }
-
-    /// The classes that are not stronger than one: which an authentication of that class may replace.
-    static func upTo(_ acr: String) -> [String] {
-        Array(ascending.prefix((ascending.firstIndex(of: acr) ?? 0) + 1))
-    }
-
-    /// The classes that are as strong as one, the strongest first.
-    static func atLeast(_ acr: String) -> [String] {
-        ascending.filter { isAtLeast($0, acr) }.reversed()
     }
 }
 

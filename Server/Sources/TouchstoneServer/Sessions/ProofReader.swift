@@ -20,8 +20,12 @@ extension Service {
     /// Every proof needs the server's nonce (RFC 9449, sections 8 and 11.2), so that proofs made in advance are
     /// useless.
     ///
+    /// - Parameters:
+    ///   - call: the request.
+    ///   - token: the access token that the proof must be for (`ath`); nil: any.
+    /// - Returns: the proof, whose use the store has not recorded.
     /// - Throws: ``Problem`` with `invalid_dpop_proof` or `use_dpop_nonce`.
-    func proof(of call: Call) throws(Problem) -> VerifiedProof? {
+    func proof(of call: Call, for token: String? = nil) throws(Problem) -> VerifiedProof? {
         // The framework joins two fields with a comma, which is not a compact JWS (RFC 9449, section 4.3, item 1).
         guard let text = call.request.headers[.dpop] else { return nil }
         let (nonces, now) = (nonces, call.now.seconds)
@@ -33,7 +37,8 @@ extension Service {
                     url: configuration.publicURL + call.request.uri.path,
                     now: now,
                     tolerance: Self.proofTolerance,
-                    acceptsNonce: { nonces.accepts($0, at: now) }
+                    acceptsNonce: { nonces.accepts($0, at: now) },
+                    accessToken: token
                 )
             )
             return VerifiedProof(
@@ -48,9 +53,30 @@ extension Service {
         }
     }
 
-    /// Marks the proof of a request as used, if no other operation of the store does.
-    func usedProof(of call: Call) async throws -> VerifiedProof? {
-        guard let proof = try proof(of: call) else { return nil }
+    /// The proof that a request for a change of credentials comes from the session's own client: whoever was only shown its access
+    /// token cannot send one.
+    ///
+    /// - Returns: the proof, which is now used; a session in cookies, whose requests need a listed origin, may have none.
+    /// - Throws: ``Problem`` with `forbidden` for a session without a key, `invalid_dpop_proof` or `use_dpop_nonce`;
+    ///   ``StoreError``.
+    func possession(
+        of session: AuthenticatedSession,
+        _ token: String?,
+        _ call: Call
+    ) async throws -> VerifiedProof? {
+        guard session.isInCookies || session.session.thumbprint != nil else {
+            throw Problem(
+                .forbidden,
+                "a change of credentials needs a session in cookies, or one whose sign-in had a DPoP proof"
+            )
+        }
+        guard let proof = try proof(of: call, for: token) else {
+            if session.isInCookies { return nil }
+            throw Problem(.invalidDPoPProof, "a change of credentials needs a proof of the session's key")
+        }
+        guard session.isInCookies || proof.thumbprint == session.session.thumbprint else {
+            throw Problem(.invalidDPoPProof, "of another key")
+        }
         guard try await store.takeProof(proof.identifier, now: call.now) == .fresh else {
             throw Problem(.invalidDPoPProof, "replayed")
         }

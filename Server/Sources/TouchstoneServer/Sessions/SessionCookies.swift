@@ -106,9 +106,9 @@ extension Service {
         as form: SessionForm,
         offersDevice: Bool? = nil,
         _ call: Call
-    ) -> Reply {
+    ) throws -> Reply {
         let refresh = refresh ?? tokens.refresh.text
-        var members = tokens.reply(session, refresh: refresh, now: call.now)
+        var members = try tokens.reply(session, refresh: refresh, now: call.now)
         if form == .cookie { members.removeAll { NewTokens.secretMembers.contains($0.name) } }
         if let offersDevice { members.append(("offerDeviceLogin", .bool(offersDevice))) }
         var reply = Reply.json(.object(JSONObject(members)))

@@ -2,6 +2,8 @@ internal import CBOR
 internal import WebAuthnModel
 
 /// An attestation object (WebAuthn Level 3, section 6.5.4): `{"fmt": text, "attStmt": map, "authData": bytes}`.
+///
+/// The members, and those of the statement, may come in any order (``CBORLimits/ctap2InAnyOrder``); no name may come twice.
 struct AttestationObject {
     let format: String
     let statement: AttestationStatement
@@ -13,7 +15,7 @@ struct AttestationObject {
 
     init(parsing bytes: [UInt8]) throws(WebAuthnError) {
         let step = "7.1 step 13"
-        var limits = CBORLimits.ctap2
+        var limits = CBORLimits.ctap2InAnyOrder
         limits.octets = Self.mostBytes
         let value: CBORValue
         do throws(CBORError) {

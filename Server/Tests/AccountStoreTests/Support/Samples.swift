@@ -25,7 +25,8 @@ enum Sample {
             id: .random(byteCount: 32),
             account: account.id,
             kind: .device,
-            label: "a laptop",
+            // Equal ones would get numbers.
+            label: "laptop \(UInt32.random(in: .min ... .max))",
             publicKey: [UInt8](repeating: 7, count: 77),
             signCount: signCount,
             uvInitialized: false,

@@ -53,6 +53,8 @@ final class BuiltProgram: Sendable {
         }
     }
 
+    var isRunning: Bool { process.isRunning }
+
     func terminate() { process.terminate() }
 
     /// Sends SIGHUP, as `systemctl reload` does.

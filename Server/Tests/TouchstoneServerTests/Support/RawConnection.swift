@@ -1,16 +1,33 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
+import Synchronization
 
 /// A connection on which a test sends any bytes, at its own pace.
 struct RawConnection: Sendable {
     private let channel: any Channel
-    private let closed: EventLoopFuture<Void>
+    private let inbox: Inbox
 
-    init(port: Int) async throws {
+    /// Connects; with TLS any certificate is accepted.
+    init(port: Int, isSecure: Bool = false) async throws {
+        let inbox = Inbox()
+        self.inbox = inbox
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if isSecure {
+                        var tls = TLSConfiguration.makeClientConfiguration()
+                        tls.certificateVerification = .none
+                        let context = try NIOSSLContext(configuration: tls)
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: context, serverHostname: nil)
+                        )
+                    }
+                    try channel.pipeline.syncOperations.addHandler(inbox)
+                }
+            }
             .connect(host: "127.0.0.1", port: port).get()
-        closed = channel.closeFuture
     }
 
     /// Sends bytes; delivery is not checked.
@@ -19,6 +36,17 @@ struct RawConnection: Sendable {
     }
 
     var isOpen: Bool { channel.isActive }
+
+    /// What came so far.
+    var received: String { inbox.text.withLock { $0 } }
+
+    /// What came, once that contains `text` so many times or the connection is closed; or after a minute.
+    func received(until text: String, times: Int = 1) async -> String {
+        for _ in 0..<6000 where channel.isActive && received.ranges(of: text).count < times {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return received
+    }
 
     /// Waits until the server closes the connection.
     ///
@@ -33,4 +61,16 @@ struct RawConnection: Sendable {
     }
 
     func close() async { try? await channel.close() }
+
+    /// Collects what comes.
+    private final class Inbox: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+
+        let text = Mutex("")
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let part = String(buffer: unwrapInboundIn(data))
+            text.withLock { $0 += part }
+        }
+    }
 }

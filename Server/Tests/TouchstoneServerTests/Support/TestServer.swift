@@ -51,11 +51,39 @@ struct TestServer: Sendable {
         configuration.passwordCost = .init(ln: 10, r: 8, p: 1)
         configuration.passwordsPerMinute = 100_000
         configuration.ceremoniesPerMinute = 100_000
-        let secret = "\(directory)/service.secret"
-        try Data("\(serviceSecret)\n".utf8).write(to: URL(filePath: secret))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
-        configuration.serviceSecretFile = secret
+        try write(["service.secret": "\(serviceSecret)\n"], to: directory)
+        configuration.serviceSecretFile = "\(directory)/service.secret"
+        configuration.audienceDirectory = "\(directory)/audiences"
+        try write(
+            audiences: [
+                "service": "resource = \(audience)",
+                "signed": "resource = \(signedAudience)\nservices = service\nformat = jwt",
+            ],
+            to: directory
+        )
         return configuration
+    }
+
+    /// The resource whose tokens the service with ``serviceSecret`` introspects.
+    static let audience = "https://api.example.org"
+    /// The resource whose tokens are JWTs.
+    static let signedAudience = "https://signed.example.org"
+
+    /// Writes the files of audiences in place of those that are there.
+    static func write(audiences: [String: String], to directory: String) throws {
+        let folder = "\(directory)/audiences"
+        try? FileManager.default.removeItem(atPath: folder)
+        try write(audiences, to: folder)
+    }
+
+    /// Writes files into a directory, which is created if it is not there.
+    static func write(_ files: [String: String], to directory: String, mode: Int = 0o600) throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        for (name, text) in files {
+            let path = "\(directory)/\(name)"
+            try Data(text.utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
     }
 
     /// Runs a server in a new directory for `body`.
@@ -132,45 +160,77 @@ struct TestServer: Sendable {
 
     // MARK: Calls
 
-    /// Sends a request with a JSON body.
+    /// Sends a request with a JSON body; with a proof by a key, if one is given and no proof.
     func call(
         _ method: NIOHTTP1.HTTPMethod,
         _ path: String,
         _ body: JSONValue? = nil,
         token: String? = nil,
         dpop: String? = nil,
+        key: SoftProofKey? = nil,
         isAdmin: Bool = false
+    ) async throws -> Answer {
+        try await proving(method, path, token, dpop, key) { headers in
+            try await send(
+                method,
+                (isAdmin ? admin : api) + path,
+                headers,
+                body.map { (Array($0.text.utf8), "application/json") }
+            )
+        }
+    }
+
+    /// Sends a request with the headers for a token and a proof; again with the nonce that the server asks for.
+    private func proving(
+        _ method: NIOHTTP1.HTTPMethod,
+        _ path: String,
+        _ token: String?,
+        _ dpop: String?,
+        _ key: SoftProofKey?,
+        _ send: (HTTPHeaders) async throws -> Answer
     ) async throws -> Answer {
         var headers = HTTPHeaders()
         if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
         if let dpop { headers.add(name: "DPoP", value: dpop) }
-        return try await send(
-            method,
-            (isAdmin ? admin : api) + path,
-            headers,
-            body.map { (Array($0.text.utf8), "application/json") }
-        )
+        guard let key, dpop == nil else { return try await send(headers) }
+        func proof(_ nonce: String?) throws -> String {
+            try key.proof(self, path, method: method.rawValue, nonce: nonce, token: token)
+        }
+        headers.add(name: "DPoP", value: try proof(nil))
+        let answer = try await send(headers)
+        guard [answer.code, answer["error"]?.string].contains("use_dpop_nonce") else { return answer }
+        headers.replaceOrAdd(name: "DPoP", value: try proof(answer.headers.first(name: "DPoP-Nonce")))
+        return try await send(headers)
     }
 
     /// Sends a form.
     func form(
         _ path: String,
         _ form: KeyValuePairs<String, String>,
-        token: String? = nil,
-        dpop: String? = nil
+        token: String? = nil
     ) async throws -> Answer {
-        var headers = HTTPHeaders()
-        if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
-        if let dpop { headers.add(name: "DPoP", value: dpop) }
+        try await self.form(path, form.map { ($0.key, $0.value) }, token: token)
+    }
+
+    /// Sends a form; with a proof by a key, if one is given and no proof.
+    func form(
+        _ path: String,
+        _ form: [(String, String)],
+        token: String? = nil,
+        dpop: String? = nil,
+        key: SoftProofKey? = nil
+    ) async throws -> Answer {
         let text = form.map { name, value in
             "\(name)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
         }.joined(separator: "&")
-        return try await send(
-            .POST,
-            api + path,
-            headers,
-            (Array(text.utf8), "application/x-www-form-urlencoded")
-        )
+        return try await proving(.POST, path, token, dpop, key) { headers in
+            try await send(
+                .POST,
+                api + path,
+                headers,
+                (Array(text.utf8), "application/x-www-form-urlencoded")
+            )
+        }
     }
 
     /// Sends any request.

@@ -21,6 +21,8 @@ struct TestUser: Sendable {
     var access = ""
     var refresh = ""
     var authenticator = TestUser.authenticator()
+    /// The key that sign-ins bind sessions to; nil: their refresh tokens rotate, and they cannot change credentials.
+    var key: SoftProofKey? = SoftProofKey()
 
     static func authenticator() -> SoftAuthenticator {
         var authenticator = SoftAuthenticator()
@@ -42,8 +44,13 @@ struct TestUser: Sendable {
     }
 
     /// Created, and signed in by password.
-    static func signedIn(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
+    static func signedIn(
+        on server: TestServer,
+        _ name: String = "anna",
+        key: SoftProofKey? = SoftProofKey()
+    ) async throws -> TestUser {
         var user = try await make(on: server, name)
+        user.key = key
         try await user.signIn()
         return user
     }
@@ -72,12 +79,22 @@ struct TestUser: Sendable {
             .POST,
             "/v1/login/password",
             ["username": .string(name), "password": .string(password)],
-            dpop: dpop
+            dpop: dpop,
+            key: key
         )
     }
 
     func call(_ method: HTTPMethodName, _ path: String, _ body: JSONValue? = nil) async throws -> Answer {
-        try await server.call(.init(rawValue: method.rawValue), path, body, token: access)
+        let changesCredentials = API.operations.contains {
+            $0.access == .fresh && $0.method.rawValue == method.rawValue && $0.describes(path)
+        }
+        return try await server.call(
+            .init(rawValue: method.rawValue),
+            path,
+            body,
+            token: access,
+            key: changesCredentials ? key : nil
+        )
     }
 
     enum HTTPMethodName: String { case GET, POST, PUT, PATCH, DELETE }
@@ -86,18 +103,11 @@ struct TestUser: Sendable {
 
     func register(
         _ kind: String = "passkey",
-        dpop: String? = nil,
         flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
     ) async throws -> Answer {
         let begun = try await call(.POST, "/v1/credentials/options", ["kind": .string(kind), "label": "Key"])
         #expect(begun.status == 200, "\(begun.text)")
-        return try await server.call(
-            .POST,
-            "/v1/credentials",
-            registration(begun, flags: flags),
-            token: access,
-            dpop: dpop
-        )
+        return try await call(.POST, "/v1/credentials", registration(begun, flags: flags))
     }
 
     /// The body that completes a registration.
@@ -172,16 +182,29 @@ struct TestUser: Sendable {
             .POST,
             "/v1/login",
             passkeyBody(signCount: signCount, named: named),
-            dpop: dpop
+            dpop: dpop,
+            key: key
         )
     }
 
-    func renew(dpop: String? = nil) async throws -> Answer {
-        try await server.form(
-            "/v1/token",
-            ["grant_type": "refresh_token", "refresh_token": refresh],
-            dpop: dpop
-        )
+    /// Renews the tokens; `audience` names the fields `resource` and `scope`.
+    func renew(dpop: String? = nil, audience: [(String, String)] = []) async throws -> Answer {
+        let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh)] + audience
+        return try await server.form("/v1/token", fields, dpop: dpop, key: key)
+    }
+
+    /// An access token for a resource server.
+    func token(for resource: String) async throws -> String {
+        let answer = try await renew(audience: [("resource", resource)])
+        return try #require(answer["access_token"]?.string, "\(answer.text)")
+    }
+}
+
+extension TouchstoneServer.Operation {
+    /// Whether a path is one of this operation's.
+    fileprivate func describes(_ other: String) -> Bool {
+        let (own, parts) = (path.split(separator: "/"), other.split(separator: "/"))
+        return own.count == parts.count && zip(own, parts).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
     }
 }
 
@@ -189,21 +212,31 @@ struct TestUser: Sendable {
 struct SoftProofKey: Sendable {
     let key = P256.Signing.PrivateKey()
 
+    /// Its thumbprint (RFC 7638), which tokens are bound to.
+    var thumbprint: [UInt8] {
+        TokenKey(rawRepresentation: Array(key.publicKey.rawRepresentation))?.thumbprint ?? []
+    }
+
     func proof(
         _ server: TestServer,
         _ path: String,
         method: String = "POST",
         nonce: String? = nil,
+        token: String? = nil,
         issuedAt: Int64? = nil,
-        jti: String = UUID().uuidString
+        jti: String = UUID().uuidString,
+        origin: String? = nil
     ) throws -> String {
         let raw = Array(key.publicKey.rawRepresentation)
         let now = issuedAt ?? Int64(Date().timeIntervalSince1970)
         let header =
             #"{"typ":"dpop+jwt","alg":"ES256","jwk":{"kty":"EC","crv":"P-256","x":"\#(Base64URL.encode(Array(raw.prefix(32))))","y":"\#(Base64URL.encode(Array(raw.suffix(32))))"}}"#
         let nonceMember = nonce.map { #","nonce":"\#($0)""# } ?? ""
-        let url = server.configuration.publicURL + path
-        let payload = #"{"jti":"\#(jti)","htm":"\#(method)","htu":"\#(url)","iat":\#(now)\#(nonceMember)}"#
+        let ath =
+            token.map { #","ath":"\#(Base64URL.encode(Array(SHA256.hash(data: Array($0.utf8)))))""# } ?? ""
+        let url = (origin ?? server.configuration.publicURL) + path
+        let payload =
+            #"{"jti":"\#(jti)","htm":"\#(method)","htu":"\#(url)","iat":\#(now)\#(nonceMember)\#(ath)}"#
         let text = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(payload.utf8)))"
         let signature = try key.signature(for: Array(text.utf8))
         return "\(text).\(Base64URL.encode(Array(signature.rawRepresentation)))"

@@ -28,6 +28,8 @@ struct FactorReuse: Sendable, Equatable {
         let time: BootTime
         let satisfied: Set<AccessConstraint>
         let operation: AccessOperation?
+        /// Whether it was on a weak sensor (``SensorFacts/isWeak``).
+        let isOfWeakSensor: Bool
     }
 
     private var successes: [Process: Success] = [:]
@@ -53,13 +55,14 @@ struct FactorReuse: Sendable, Equatable {
         of process: Process,
         covering constraints: Set<AccessConstraint>,
         operation: AccessOperation?,
+        strongSensorOnly: Bool,
         within window: Duration,
         at now: BootTime
     ) -> Success? {
         let window = Self.clamped(window)
         guard window > .zero, !constraints.isEmpty, let success = successes[process],
             let age = now.since(success.time), age >= .zero, age <= window,
-            constraints.isSubset(of: success.satisfied),
+            constraints.isSubset(of: success.satisfied), !strongSensorOnly || !success.isOfWeakSensor,
             success.operation == nil || success.operation == operation
         else { return nil }
         return success

@@ -16,7 +16,7 @@ extension AuthenticationError {
     init(_ error: PromptError) {
         let cause = DriverCause(domain: "prompt", code: error.code.rawValue)
         switch error.code {
-        case .notInteractive, .inBackground, .noAgent:
+        case .notInteractive, .inBackground, .noAgent, .undrawable:
             self.init(.notInteractive, cause: cause, remedy: .provideTerminal)
         case .prompterMissing: self.init(.notInteractive, cause: cause, remedy: .check)
         case .prompterFailed: self.init(.systemCancel, cause: cause, remedy: .check)

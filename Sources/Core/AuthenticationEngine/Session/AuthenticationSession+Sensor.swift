@@ -196,6 +196,7 @@ extension AuthenticationSession {
         case .biometryNotEnrolled: "No finger is enrolled."
         case .biometryDisconnected: "The fingerprint sensor was disconnected."
         case _ where error.cause?.known == .brokerAway: "The enrolled fingers cannot be checked now."
+        case _ where error.cause?.known == .sensorTooWeak: "The fingerprint sensor is too weak for this."
         default: "The fingerprint sensor cannot be used."
         }
     }

@@ -317,7 +317,7 @@ extension FingerprintError {
     /// Whether the driver, the service or the bus failed, so that an immediate retry would fail again.
     fileprivate var callsForPause: Bool {
         switch code {
-        case .cancelled, .alreadyInUse, .noEnrolledPrints: false
+        case .cancelled, .suspended, .alreadyInUse, .noEnrolledPrints: false
         default: true
         }
     }

@@ -100,8 +100,8 @@ package struct AgentPrompter: SecretPrompter {
             } catch {
                 guard !box.isShown, !Task.isCancelled else { throw error }
                 switch error.code {
-                // Another program reads from the terminal; the request may have a display as well.
-                case .inBackground where !agents.isEmpty: continue
+                // Another program reads from the terminal, or it is too small; the request may have a display as well.
+                case .inBackground where !agents.isEmpty, .undrawable where !agents.isEmpty: continue
                 case .dismissed where agent.isGone, .noAgent: agents = try roster.agents(for: origin)[...]
                 default: throw error
                 }

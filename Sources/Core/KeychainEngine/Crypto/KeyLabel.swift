@@ -30,4 +30,5 @@ enum KeyLabel: String, CaseIterable {
     case secretMark = "secret mark"
     case softwarePrivateKey = "software private key"
     case export = "export"
+    case backup = "backup"
 }

@@ -50,7 +50,7 @@ struct AttributeMatch {
                 guard let middle = unsafe Self.end(in: octets, at: place),
                     let end = unsafe Self.end(in: octets, at: middle)
                 else { continue }
-                let matchesMissing = value.isBlank && isPrimary(key)
+                let matchesMissing = (value.isBlank || Self.isPublic(key, value)) && isPrimary(key)
                 wanted.append(
                     Wanted(key: place..<middle, value: middle..<end, matchesMissing: matchesMissing)
                 )
@@ -59,6 +59,11 @@ struct AttributeMatch {
         }
         self.wanted = wanted
         self.octets = octets
+    }
+
+    /// Whether it is the class of public keys, the only constant whose value is zero: a key without a class has this one.
+    private static func isPublic(_ key: AttributeKey, _ value: AttributeValue) -> Bool {
+        key.rawValue == "kcls" && value == .string("0")
     }
 
     /// Whether the map has all required attributes.
@@ -78,6 +83,27 @@ struct AttributeMatch {
             }
             return true
         }
+    }
+
+    /// The bytes of an attribute in a map; nil if it is missing, or no byte string.
+    static func data(of key: AttributeKey, in map: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard let range = unsafe value(of: key, in: map),
+            let head = unsafe head(in: map, at: range.lowerBound), head.major == 2
+        else { return nil }
+        return unsafe Array(map[head.end..<range.upperBound])
+    }
+
+    /// Whether a map has an attribute.
+    static func has(_ key: AttributeKey, in map: UnsafeRawBufferPointer) -> Bool {
+        unsafe value(of: key, in: map) != nil
+    }
+
+    private static func value(of key: AttributeKey, in map: UnsafeRawBufferPointer) -> Range<Int>? {
+        guard let head = unsafe head(in: map, at: 0), head.major == 5 else { return nil }
+        var writer = CBORWriter(capacity: 8)
+        writer.write(text: key.rawValue)
+        let key = writer.finish()
+        return unsafe key.withUnsafeBytes { unsafe find($0, 0..<$0.count, in: map, from: head.end) }
     }
 
     /// The range of the value for an encoded key, searched from `place` on.

@@ -223,57 +223,34 @@ final class ItemDatabase {
     /// Writes the used content of the file, without free pages, to an empty file; not flushed.
     ///
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` as soon as `isAwaited` returns true.
-    func write(copyTo path: String, unless isAwaited: () -> Bool) throws(KeychainError) {
+    func write(
+        copyTo path: String,
+        unless isAwaited: @escaping @Sendable () -> Bool
+    ) throws(KeychainError) {
         try interruptible(by: isAwaited) { () throws(KeychainError) in
             try Self.translatingErrors { try execute("VACUUM INTO '\(path.replacing("'", with: "''"))'") }
         }
     }
 
-    /// Runs `body`, whose statements end early once `isAwaited` returns true.
+    /// Runs `body`, whose statements end early once `isAwaited`, which another thread asks, returns true.
     ///
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` if they did.
     func interruptible<R>(
-        by isAwaited: () -> Bool,
+        by isAwaited: @escaping @Sendable () -> Bool,
         _ body: () throws(KeychainError) -> R
     ) throws(KeychainError) -> R {
-        guard unsafe connection != nil else { throw KeychainError(inStore: SQLiteError(SQLITE_MISUSE)) }
-        let result = withoutActuallyEscaping(isAwaited) { isAwaited -> Result<R, KeychainError> in
-            let question = Question(isAwaited)
-            let asked = unsafe Unmanaged.passUnretained(question).toOpaque()
-            defer { unsafe sqlite3_progress_handler(connection, 0, nil, nil) }
-            unsafe sqlite3_progress_handler(
-                connection,
-                1000,
-                { asked in
-                    guard let asked = unsafe asked else { return 0 }
-                    return unsafe Unmanaged<Question>.fromOpaque(asked).takeUnretainedValue().ask() ? 1 : 0
-                },
-                asked
-            )
-            return withExtendedLifetime(question) {
-                do throws(KeychainError) {
-                    return .success(try body())
-                } catch {
-                    return .failure(
-                        question.isAnswered ? KeychainError(.notAvailable, cause: .interrupted) : error
-                    )
-                }
-            }
+        guard let connection = unsafe connection else {
+            throw KeychainError(inStore: SQLiteError(SQLITE_MISUSE))
         }
-        return try result.get()
-    }
-
-    private final class Question {
-        private let isAwaited: () -> Bool
-        /// Whether the answer was yes.
-        private(set) var isAnswered = false
-
-        init(_ isAwaited: @escaping () -> Bool) { self.isAwaited = isAwaited }
-
-        func ask() -> Bool {
-            isAnswered = isAnswered || isAwaited()
-            return isAnswered
+        let interrupter = unsafe StatementInterrupter(connection, isAwaited)
+        do throws(KeychainError) {
+            let result = try body()
+            // A check that was cut short may have answered with what it did not see.
+            if !interrupter.end() { return result }
+        } catch {
+            if !interrupter.end() { throw error }
         }
+        throw KeychainError(.notAvailable, cause: .interrupted)
     }
 
     /// Closes the file; best effort, because SQLite recovers the log when it is opened again.

@@ -243,9 +243,6 @@ enum ItemKeyWrap {
 extension KeychainError {
     /// The item needs an application password and the context has none.
     static var passwordMissing: KeychainError {
-        KeychainError(
-            .authFailed,
-            cause: DriverCause(domain: "touchstone", code: "application password missing")
-        )
+        KeychainError(.authFailed, cause: .applicationPasswordMissing)
     }
 }

@@ -156,7 +156,7 @@ final class ItemRepair {
             hasSet = true
             try checkAge(of: live.itemSet.digest, counted: state.countedGeneration ?? counted.generation)
             guard structure.isDone else {
-                try structure.run(on: live) { items.isAwaited }
+                try structure.run(on: live) { [items] in items.isAwaited }
                 return structure.faults?.isEmpty == false ? false : nil
             }
             if let last = try examineRows(of: live, while: WorkSlice()) {

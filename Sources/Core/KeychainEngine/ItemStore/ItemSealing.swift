@@ -15,6 +15,8 @@ struct SealedItem {
     let data: [UInt8]?
     /// The attributes' map as returned to callers.
     let map: ArraySlice<UInt8>
+    /// The private keys that are deleted with it.
+    var held = HeldKeys.none
 }
 
 /// Seals new items, on any thread.
@@ -28,13 +30,14 @@ struct ItemSealing {
         _ group: AccessGroup,
         _ password: Key?
     ) throws(KeychainError) -> SealedItem {
-        let content = ItemContent(
+        var content = ItemContent(
             itemClass: item.itemClass,
             group: group.name,
             attributes: item.attributes,
             accessControl: item.accessControl,
             created: wallClock()
         )
+        try content.hold(item.attributes[.namedKeys], data: item.data, in: context)
         return try content.sealed(
             row: rows.take(),
             data: item.data,
@@ -56,10 +59,13 @@ struct ItemContent {
     var generation: UInt64
     /// What compares its secret without opening it; nil for nothing.
     var mark: SecretMark?
+    /// The private keys that are deleted with it.
+    var held = HeldKeys.none
 
     /// The attributes derived by the store.
     static let ownKeys: [AttributeKey] = [
         .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass, .secretMark,
+        .namedKeys, .heldKeys,
     ]
 
     /// Writes the attributes as returned to callers, including the derived ones, as a map.
@@ -74,6 +80,7 @@ struct ItemContent {
         all[.synchronizable] = .boolean(isSynchronizable)
         all[.itemClass] = .string(itemClass.rawValue)
         all[.secretMark] = mark.map { .data($0.octets) }
+        if held != .none { all[.heldKeys] = .data(held.octets) }
         writer.write(all)
     }
 
@@ -91,6 +98,7 @@ struct ItemContent {
         var created: Int64?
         var modified: Int64?
         var mark: SecretMark?
+        var held = HeldKeys.none
         do {
             var limits = CBORLimits()
             limits.octets = Self.mostReadOctets
@@ -100,6 +108,7 @@ struct ItemContent {
                     case (.creationDate, .date(let time)): created = time
                     case (.modificationDate, .date(let time)): modified = time
                     case (.secretMark, .data(let octets)): mark = SecretMark(octets)
+                    case (.heldKeys, .data(let octets)): held = HeldKeys(stored: octets)
                     // Written with each item, and the same as none.
                     case (.synchronizable, .boolean(false)): break
                     default: if !Self.ownKeys.contains(key) { attributes[key] = value }
@@ -117,6 +126,7 @@ struct ItemContent {
         self.created = created
         self.modified = modified
         self.mark = mark
+        self.held = held
         generation = opened.generation
     }
 
@@ -209,11 +219,12 @@ struct ItemContent {
             attributes: attributes,
             keys: keys,
             data: sealedData,
-            map: opened[start...]
+            map: opened[start...],
+            held: held
         )
     }
 
-    private func makeDigests(in context: ItemContext) throws(KeychainError) -> LookupDigests {
+    func makeDigests(in context: ItemContext) throws(KeychainError) -> LookupDigests {
         var normal = attributes
         // Missing and false have the same digest.
         if normal[.synchronizable] != nil { normal[.synchronizable] = .boolean(isSynchronizable) }

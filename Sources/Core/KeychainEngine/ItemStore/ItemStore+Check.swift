@@ -11,7 +11,7 @@ extension ItemStore {
     func check(
         _ check: inout ItemCheck,
         _ context: ItemContext,
-        isAwaited: () -> Bool
+        isAwaited: @escaping @Sendable () -> Bool
     ) -> StoreReport? {
         do throws(KeychainError) {
             guard itemSet.isWhole else {
@@ -27,7 +27,7 @@ extension ItemStore {
                 check.row = last
                 return nil
             }
-            try checkSet(&check.report, context)
+            guard try checkSet(&check, context) else { return nil }
         } catch {
             check.report.faults.append(Self.description(of: error))
             check.report.isSetAuthentic = false
@@ -58,14 +58,21 @@ extension ItemStore {
         }
     }
 
-    /// Compares the number of rows with that of the tags, which all have a row if the numbers are equal, and the recorded
-    /// set with the one in memory.
-    private func checkSet(_ report: inout StoreReport, _ context: ItemContext) throws(KeychainError) {
-        if try counts().count != itemSet.tags.count { report.isSetAuthentic = false }
-        if try !isSetRecorded(context) {
-            report.faults.append(Self.setIsDamaged)
-            report.isSetAuthentic = false
+    /// Compares the number of rows with that of the tags, which all have a row if the numbers are equal, and a section of the
+    /// recorded set with the one in memory.
+    ///
+    /// - Returns: whether it was the last section, or is damaged.
+    private func checkSet(_ check: inout ItemCheck, _ context: ItemContext) throws(KeychainError) -> Bool {
+        if check.section == 0, try counts().count != itemSet.tags.count {
+            check.report.isSetAuthentic = false
         }
+        guard try isSectionRecorded(check.section, context) else {
+            check.report.faults.append(Self.setIsDamaged)
+            check.report.isSetAuthentic = false
+            return true
+        }
+        check.section += 1
+        return check.section >= itemSet.digest?.sections.count ?? 0
     }
 
     /// The rows checked before requests get their turn: a third of a millisecond.
@@ -128,7 +135,9 @@ extension ItemStore {
             let fault = try row.fault(itemSet.tags, database, context)
             if fault != nil { report.isSetAuthentic = false }
             guard fault == nil || fault == .attributes || fault == .unknown else { throw AEAD.NotAuthentic() }
+            var isEndedKey = false
             let isInvalidated = try row.open(in: context) { header in
+                isEndedKey = header.isEndedKey
                 guard row.hasDigests(of: header), !readsData || row.hasData(of: header) else {
                     throw AEAD.NotAuthentic()
                 }
@@ -141,6 +150,7 @@ extension ItemStore {
                 }
                 return control == nil
             }
+            guard !isEndedKey else { return }
             if isInvalidated { report.invalidated += 1 } else { report.items += 1 }
         } catch {
             report.damaged += 1
@@ -169,6 +179,8 @@ struct ItemCheck {
     fileprivate var row = Int64.min
     /// How many were.
     fileprivate var count = 0
+    /// How many sections of the recorded set were compared.
+    fileprivate var section = 0
     fileprivate var structure = StructureCheck()
     fileprivate var report = ItemStore.unknown
 }

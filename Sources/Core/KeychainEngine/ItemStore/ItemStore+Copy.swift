@@ -200,7 +200,11 @@ private struct PageReader: ~Copyable {
         )
         let control: AccessControl
         switch try ItemOpening(header, authorization: reading.authorization, epoch: reading.context.epoch) {
-        case .open(let current): control = current
+        case .open(let current):
+            // What is skipped needs no other answer, whether a user or a password is missing.
+            let isPasswordMissing = reading.authorization.applicationPassword == nil
+            if authenticationUI == .skip, current.needsApplicationPassword, isPasswordMissing { return true }
+            control = current
         case .invalidated:
             isInvalidatedSeen = true
             guard returns.contains(.invalidated), needed.isEmpty else { return true }

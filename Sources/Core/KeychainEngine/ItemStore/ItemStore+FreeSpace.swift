@@ -103,6 +103,7 @@ extension PendingWrite {
         case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
         // The digests of the mark and the attributes take less than what `growth` adds.
         case .replace(let swap): ItemStore.growth(of: swap.new.value.item.data.octetCount)
+        case .merge(let merge): ItemStore.growth(of: merge.mostOctetsNext)
         case .delete, .erase: 0
         }
     }

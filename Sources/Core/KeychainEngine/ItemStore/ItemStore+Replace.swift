@@ -73,6 +73,8 @@ extension ItemStore {
             content.generation = place.content.generation + 1
         }
         content.mark = SecretMark.make(of: swap.new.value.item.data, comparedBy: swap.new.value.mark, context)
+        let attributes = swap.new.value.item.attributes
+        try content.hold(attributes[.namedKeys], data: swap.new.value.item.data, in: context)
         let item = try content.sealed(
             row: place?.old.id ?? rows.take(),
             reference: place?.reference,
@@ -81,7 +83,8 @@ extension ItemStore {
             in: context
         )
         if place == nil { try limits.check(items: itemSet.tags.count - others.count + 1) }
-        for row in others { try remove(row) }
+        try check(item.held, context)
+        for row in others { try remove(row, keeping: item.held, context) }
         if let place {
             let isFoundElsewhere = place.digests != item.digests.octets
             try change(place.old, to: item, isFoundElsewhere: isFoundElsewhere, context)
@@ -101,7 +104,7 @@ extension ItemStore {
             let mark = try content(of: old.id, context) { content, _, _ in content.mark }
             switch mark?.compare(erasure.secret.value, context) ?? .unknown {
             case .same:
-                try remove(old)
+                try remove(old, context)
                 part.outcome.deleted += 1
             case .different: part.outcome.different += 1
             case .unknown: part.outcome.unknown += 1
@@ -150,7 +153,7 @@ extension ItemStore {
     }
 
     /// The attributes of an item, whether it was stored or not: synchronizable is stored as false if it is missing.
-    private static func comparable(_ content: ItemContent) -> ItemAttributes {
+    static func comparable(_ content: ItemContent) -> ItemAttributes {
         var attributes = content.attributes
         attributes[.synchronizable] = .boolean(content.isSynchronizable)
         return attributes

@@ -144,15 +144,13 @@ extension ItemStore {
         }
     }
 
-    /// Whether the file's record equals the set in memory, all of which was read.
-    func isSetRecorded(_ context: ItemContext) throws(KeychainError) -> Bool {
+    /// Whether a section of the file's record is whole and equals the set in memory, which was read.
+    func isSectionRecorded(_ place: Int, _ context: ItemContext) throws(KeychainError) -> Bool {
         guard let digest = try readDigest(context), digest == itemSet.digest else { return false }
         return try ItemDatabase.translatingErrors {
-            for place in digest.sections.indices {
-                var tags = ItemTags()
-                guard try readSection(place, of: digest, into: &tags, context) else { return false }
-            }
-            return true
+            // Others may have made them fewer.
+            guard place < digest.sections.count else { return true }
+            return try unsafe isWhole(place, of: digest, context) { _, _, _ in true }
         }
     }
 
@@ -164,6 +162,20 @@ extension ItemStore {
         of digest: ItemSetDigest,
         into tags: inout ItemTags,
         _ context: ItemContext
+    ) throws -> Bool {
+        try unsafe isWhole(place, of: digest, context) { number, octets, contribution in
+            unsafe tags.take(octets, number: number, contribution: contribution)
+        }
+    }
+
+    /// Lends each group of a section to `take`, until that returns false.
+    ///
+    /// - Returns: whether all were taken and match the digest.
+    private func isWhole(
+        _ place: Int,
+        of digest: ItemSetDigest,
+        _ context: ItemContext,
+        _ take: (_ number: Int64, _ octets: UnsafeRawBufferPointer, _ contribution: SIMD4<UInt64>) -> Bool
     ) throws -> Bool {
         let key = context.itemSet
         let groups = digest.groups(ofSection: place)
@@ -183,7 +195,7 @@ extension ItemStore {
             }
             let contribution = unsafe ItemSetDigest.contribution(group: number, octets, key: key)
             found.insert(contribution)
-            isWhole = unsafe tags.take(octets, number: number, contribution: contribution)
+            isWhole = unsafe take(number, octets, contribution)
             return isWhole
         }
         return isWhole && found == wanted

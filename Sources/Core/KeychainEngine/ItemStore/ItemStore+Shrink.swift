@@ -26,7 +26,7 @@ extension ItemStore {
     ///
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` if `isAwaited` returns true before the end,
     ///   because a request is waiting: then nothing was changed.
-    func shrink(_ context: ItemContext, isAwaited: () -> Bool) throws(KeychainError) {
+    func shrink(_ context: ItemContext, isAwaited: @escaping @Sendable () -> Bool) throws(KeychainError) {
         try emptyLog()
         guard let used = usedByteCount, try room() > used + Self.reserve else { return }
         try directory.makeEmpty(.newItems)

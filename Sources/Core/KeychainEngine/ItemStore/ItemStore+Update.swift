@@ -39,6 +39,7 @@ extension ItemStore {
         _ context: ItemContext
     ) throws {
         willChange?(old.id)
+        try check(item.held.subtracting(old.held), context)
         if isFoundElsewhere {
             try makeRoom(for: item, besides: old.id, context)
             try replace(item)
@@ -48,6 +49,7 @@ extension ItemStore {
         itemSet.tags.set(item.tag(key: context.itemSet), row: old.id)
         comparison?.forget(old.id)
         noteDeleted(1)
+        try end(old.held, unlessIn: item.held, context)
     }
 
     private func replace(_ item: SealedItem) throws {
@@ -96,6 +98,7 @@ extension ItemStore {
             )
         else { throw KeychainError(.authFailed) }
         var content = try ItemContent(header)
+        content.held = try HeldKeys(of: row, header, context)
         // A constraint to a replaced enrolled set is not restored by a change.
         content.accessControl = update.changes.value.accessControl ?? control
         let formerCount = content.attributes.count
@@ -108,6 +111,8 @@ extension ItemStore {
         let formerByteCount = unsafe header.attributes.count + (row.data?.count ?? 0)
         let group = try update.group
         if let group { content.group = group.name }
+        let named = update.changes.value.attributes[.namedKeys]
+        try content.hold(named, data: update.changes.value.data, in: context)
         content.modified = update.time
         content.generation += 1
         let proofs = update.authorization.proofs(covering: control, for: .useItem)

@@ -63,6 +63,7 @@ extension ItemStore {
     ) throws -> PendingWrite.Outcome {
         switch operation {
         case .add(let item, _):
+            try check(item.held, context)
             try makeRoom(for: item, besides: nil, context)
             try limits.check(items: itemSet.tags.count + 1)
             try insert(item, context)
@@ -71,6 +72,7 @@ extension ItemStore {
         case .delete(let deletion): return .deleted(try delete(deletion, context))
         case .replace(let swap): return .replaced(try run(swap, context))
         case .erase(let erasure): return .erased(try run(erasure, context))
+        case .merge(let merge): return .merged(try run(merge, context))
         }
     }
 
@@ -89,14 +91,14 @@ extension ItemStore {
                     guard header.accessControl(atEpoch: context.epoch) == nil else {
                         throw KeychainError(.duplicateItem)
                     }
-                    old.append(OldRow(row, header))
+                    old.append(try OldRow(row, header, context))
                 }
                 return true
             }
         } catch is AEAD.NotAuthentic {
             throw KeychainError.damaged
         }
-        for row in old { try remove(row) }
+        for row in old { try remove(row, keeping: item.held, context) }
     }
 
     func insert(_ item: SealedItem, _ context: ItemContext) throws {
@@ -118,7 +120,7 @@ extension ItemStore {
     private func delete(_ deletion: ItemDeletion, _ context: ItemContext) throws -> ItemDeletion.Part {
         var part = deletion.done
         let found = try nextItems(of: deletion.search, after: &part.progress, context)
-        for row in found.valid + found.invalidated { try remove(row) }
+        for row in found.valid + found.invalidated { try remove(row, context) }
         // Invalidated items count only if the query names them; other callers do not know of them.
         let namesInvalidated = deletion.search.query.returns.contains(.invalidated)
         part.count += found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
@@ -151,7 +153,8 @@ extension ItemStore {
         return found
     }
 
-    func remove(_ row: OldRow) throws {
+    /// Removes a row, and with it the keys that it held, except those that another item takes over.
+    func remove(_ row: OldRow, keeping: HeldKeys = .none, _ context: ItemContext) throws {
         willChange?(row.id)
         let statement = try database.statement("DELETE FROM items WHERE id = ?")
         statement.bind(1, row.id)
@@ -160,6 +163,7 @@ extension ItemStore {
         comparison?.forget(row.id)
         hasRemovedProtected = hasRemovedProtected || row.isProtected
         noteDeleted(1)
+        try end(row.held, unlessIn: keeping, context)
     }
 
     /// A row that is to be changed or deleted.
@@ -167,10 +171,13 @@ extension ItemStore {
         let id: Int64
         /// Whether it has constraints: restoring it would undo a decision.
         let isProtected: Bool
+        /// The private keys that are deleted with it.
+        let held: HeldKeys
 
-        init(_ row: ItemRow, _ header: OpenedHeader) {
+        init(_ row: ItemRow, _ header: OpenedHeader, _ context: ItemContext) throws(KeychainError) {
             id = row.id
             isProtected = !header.flags.isEmpty
+            held = try HeldKeys(of: row, header, context)
         }
     }
 
@@ -205,7 +212,7 @@ extension ItemStore {
                 if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in
                     guard search.matches(row, header) else { return }
-                    let old = OldRow(row, header)
+                    let old = try OldRow(row, header, context)
                     let proofs = authorization ?? ItemAuthorization()
                     switch try ItemOpening(header, authorization: proofs, epoch: context.epoch) {
                     case .invalidated: found.invalidated.append(old)

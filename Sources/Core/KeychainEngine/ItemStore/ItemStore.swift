@@ -129,7 +129,10 @@ final class ItemStore {
     func counts() throws(KeychainError) -> (count: Int, last: Int64) {
         try ItemDatabase.translatingErrors {
             var result = (count: 0, last: Int64(0))
-            let statement = try database.statement("SELECT count(*), max(id) FROM items")
+            // Both in one query would read each row's entry: 8 ms of 100,000 items instead of 0.6.
+            let statement = try database.statement(
+                "SELECT (SELECT count(*) FROM items), (SELECT max(id) FROM items)"
+            )
             try statement.forEach {
                 result = (Int(statement.columns.number(0)), statement.columns.number(1))
                 return false
@@ -219,7 +222,9 @@ final class ItemStore {
     /// Runs SQLite's integrity check, once: a missing index entry would make an item appear absent.
     ///
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` if `isAwaited` returns true before the end.
-    func structureFaults(unless isAwaited: () -> Bool = { false }) throws(KeychainError) -> [String] {
+    func structureFaults(
+        unless isAwaited: @escaping @Sendable () -> Bool = { false }
+    ) throws(KeychainError) -> [String] {
         if let integrityFaults { return integrityFaults }
         let answers = try database.interruptible(by: isAwaited) { () throws(KeychainError) in
             try ItemDatabase.translatingErrors { try database.texts("PRAGMA integrity_check(20)") }

@@ -167,14 +167,14 @@ extension CBORWriter where Sink == [UInt8] {
 }
 
 extension AttributeValue {
-    /// Whether it is empty, zero or false: equivalent to missing in a primary key.
+    /// Whether it is empty, zero, false or the date of zero seconds since 2001: equivalent to missing in a primary key.
     var isBlank: Bool {
         switch self {
         case .string(let text): text.isEmpty
         case .data(let octets): octets.isEmpty
         case .integer(let number): number == 0
         case .boolean(let flag): !flag
-        case .date: false
+        case .date(let microseconds): microseconds == 978_307_200_000_000
         }
     }
 }

@@ -12,6 +12,7 @@ final class PendingWrite {
         case delete(ItemDeletion)
         case replace(ItemSwap)
         case erase(ItemErasure)
+        case merge(ItemMerge)
     }
 
     enum Outcome {
@@ -20,6 +21,7 @@ final class PendingWrite {
         case deleted(ItemDeletion.Part)
         case replaced(Replacement)
         case erased(ItemErasure.Part)
+        case merged(ItemMerge.Part)
         /// Not done: the user must satisfy these access controls first.
         case needsUser([AccessControl])
         /// Not done: the item was sealed with other keys than the present ones.
@@ -51,6 +53,7 @@ final class PendingWrite {
         switch result {
         case .success(.deleted(let part)): part.progress.isUnfinished
         case .success(.erased(let part)): part.progress.isUnfinished
+        case .success(.merged(let part)): part.isUnfinished
         default: false
         }
     }
@@ -60,6 +63,7 @@ final class PendingWrite {
         case .success(.added), .success(.updated), .success(.deleted): true
         case .success(.replaced(let outcome)): outcome != .unchanged
         case .success(.erased(let part)): part.outcome.deleted > 0
+        case .success(.merged(let part)): part.hasChanged
         case .success(.needsUser), .success(.stale), .failure, nil: false
         }
     }

@@ -137,7 +137,7 @@ extension SealedItems {
             store.settleLog()
             guard let context = try? keys.context(), store.isShrinkDue else { return false }
             do throws(KeychainError) {
-                try store.shrink(context) { isAwaited }
+                try store.shrink(context) { [self] in isAwaited }
             } catch {
                 // A request was waiting and goes first; without new changes there is no retry.
                 return error.cause == .interrupted

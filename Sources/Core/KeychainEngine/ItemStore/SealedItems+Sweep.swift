@@ -17,7 +17,9 @@ extension SealedItems {
             do throws(KeychainError) {
                 let context = try keys.context()
                 let store = try usableStore(&state, context)
-                guard let found = store.check(&check, context, isAwaited: { isAwaited }) else { return nil }
+                guard let found = store.check(&check, context, isAwaited: { [self] in isAwaited }) else {
+                    return nil
+                }
                 if !found.isWell { reportTampering(found, &state) }
                 return found
             } catch {

@@ -148,9 +148,19 @@ enum ItemIndex: String, CaseIterable {
         }
     }
 
-    /// Reads all entries, without judging them.
+    /// Counts the index's entries, which reads all of them.
+    private var count: StaticString {
+        switch self {
+        case .scope: "SELECT count(*) FROM items INDEXED BY items_scope WHERE scope IS NOT NULL"
+        case .first: "SELECT count(*) FROM items INDEXED BY items_first WHERE first IS NOT NULL"
+        case .second: "SELECT count(*) FROM items INDEXED BY items_second WHERE second IS NOT NULL"
+        case .label: "SELECT count(*) FROM items INDEXED BY items_label WHERE label IS NOT NULL"
+        }
+    }
+
+    /// Reads all entries, without judging them, in one step: others wait for 5 ms at 100,000 items.
     func read(in database: ItemDatabase) throws(KeychainError) {
-        try ItemDatabase.translatingErrors { try database.statement(selection).forEach { true } }
+        try ItemDatabase.translatingErrors { try database.statement(count).forEach { true } }
     }
 
     /// The sum over the entries; nil if they are not in order, so that look-ups would miss some.

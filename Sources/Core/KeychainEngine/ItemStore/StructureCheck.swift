@@ -20,7 +20,10 @@ struct StructureCheck {
     /// Makes a try, which ends early once `isAwaited` returns true, or reads an index.
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` if an index cannot be read.
-    mutating func run(on store: ItemStore, unless isAwaited: () -> Bool) throws(KeychainError) {
+    mutating func run(
+        on store: ItemStore,
+        unless isAwaited: @escaping @Sendable () -> Bool
+    ) throws(KeychainError) {
         guard tries < Self.mostTries else {
             try indexes.popFirst()?.read(in: store.database)
             return

@@ -38,11 +38,6 @@ extension Keybag: KeybagKeeper {
         return AssuranceReport(.test, reasons: reasons + report.reasons + owed)
     }
 
-    /// Creates a recovery code as text.
-    public nonisolated func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
-        RecoveryCode.make()
-    }
-
     /// The hardware's count of wrong passcodes; nil if the hardware does not count, or while the keybag is being changed.
     public func countedPasscodeFailures() async throws(KeychainError) -> Int? {
         guard !isBusy, let record else { return nil }
@@ -127,13 +122,9 @@ extension Keybag: KeybagKeeper {
         defer { leaveKeybag() }
         let former = try authenticRecord()
         guard let keybagKey = standing.keybagKey else { throw .locked }
-        // The proof counts by the key it holds, not by its claim.
-        guard let privateKey = proof.passcodeKey,
-            PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
-        else { throw KeychainError(.authFailed) }
+        let secret = try Self.privateKey(of: proof, for: former)
         // New counters accept the items as current, which cannot be verified for items that are unreadable or older.
         if let fault = items.fault, former.hardware != nil { throw fault }
-        let secret = privateKey.withOctets { Key(SecretBytes(copying: $0)) }
         let binding = try await bind(
             passcode,
             keybagKey,
@@ -179,27 +170,22 @@ extension Keybag: KeybagKeeper {
 
     /// Whether a keybag can be read, intact or damaged.
     public func isRecoverable() async -> Bool { (try? readKeybag())?.keybags.isEmpty == false }
-
-    /// Whether a text is this keybag's recovery code.
-    ///
-    /// - Throws: ``KeychainError`` with `errSecParam` if its check symbols show that it was mistyped.
-    public func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool {
-        guard let code = RecoveryCode.parse(recoveryCode) else {
-            throw KeychainError(.param, cause: .mistypedRecoveryCode, remedy: .retry)
-        }
-        await enterKeybag()
-        defer { leaveKeybag() }
-        do throws(KeychainError) {
-            _ = try await openWithRecovery(code)
-            return true
-        } catch {
-            guard error.status == .authFailed else { throw error }
-            return false
-        }
-    }
 }
 
 extension Keybag {
+    /// The private key for items constrained to the passcode; the proof counts by the key it holds, not by its claim.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` if it holds another one or none.
+    static func privateKey(
+        of proof: AuthenticationProof,
+        for record: KeybagRecord
+    ) throws(KeychainError) -> Key {
+        guard let key = proof.passcodeKey,
+            PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
+        else { throw KeychainError(.authFailed) }
+        return key.withOctets { Key(SecretBytes(copying: $0)) }
+    }
+
     static func acceptable(_ passcode: consuming SecretBytes) throws(KeychainError) -> Key {
         guard (1...longestPasscode).contains(passcode.count) else { throw KeychainError(.param) }
         return Key(passcode)

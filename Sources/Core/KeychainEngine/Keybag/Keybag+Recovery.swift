@@ -28,24 +28,9 @@ extension Keybag {
         var isOpened = false
         for stored in reading.keybags {
             let record = stored.record
-            let keys = KeybagKeys.recoveryKeys(code: code, storeID: record.storeID)
-            guard
-                let keybagKey = KeybagKeys.unwrap(
-                    record.recoveryWrap,
-                    KeybagKeys.byRecovery,
-                    in: record,
-                    with: keys.keybag
-                )
-            else { continue }
+            guard let (keybagKey, openedKey) = KeybagKeys.opened(record, byRecovery: code) else { continue }
             isOpened = true
-            guard
-                let privateKey = KeybagKeys.unwrap(
-                    record.passcodePrivateRecoveryWrap,
-                    KeybagKeys.privateByRecovery,
-                    in: record,
-                    with: keys.constraint
-                )
-            else { continue }
+            guard let privateKey = openedKey else { continue }
             var found = Recovered(
                 record: record,
                 keybagKey: keybagKey,

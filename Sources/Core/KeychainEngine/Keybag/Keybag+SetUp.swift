@@ -99,7 +99,6 @@ extension Keybag {
         _ code: Key,
         _ hardware: KeybagRecord.HardwareCounters?
     ) -> KeybagRecord {
-        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
         var record = KeybagRecord(
             storeID: storeID,
             cost: binding.cost,
@@ -107,27 +106,18 @@ extension Keybag {
             assurance: binding.assurance,
             blob: binding.blob,
             passcodeWrap: binding.passcodeWrap,
-            recoveryWrap: KeybagKeys.wrap(
-                wrapping.keybagKey,
-                KeybagKeys.byRecovery,
-                storeID: storeID,
-                with: recovery.keybag
-            ),
+            recoveryWrap: [],
             keys: [:],
             epoch: 1,
             enrolment: nil,
             hasFingers: false,
             passcodePublicKey: pair.publicKey,
             passcodePrivateWrap: binding.privateWrap,
-            passcodePrivateRecoveryWrap: KeybagKeys.wrap(
-                pair.privateKey,
-                KeybagKeys.privateByRecovery,
-                storeID: storeID,
-                with: recovery.constraint
-            ),
+            passcodePrivateRecoveryWrap: [],
             hardware: hardware,
             revision: 1
         )
+        record.wrap(wrapping.keybagKey, pair.privateKey, byRecovery: code)
         for name in KeybagKeyName.allCases where name != .biometryCurrentSet {
             KeybagKeys.wrap(.random(), as: name, in: &record, with: wrapping)
         }

@@ -32,6 +32,22 @@ enum KeybagKeys {
         )
     }
 
+    /// What the recovery code opens of a record: the keybag key, and the private key for items constrained to the passcode, nil
+    /// if its wrap is damaged.
+    ///
+    /// - Returns: nil for another code, or a damaged wrap of the keybag key, which cannot be distinguished.
+    static func opened(
+        _ record: KeybagRecord,
+        byRecovery code: Key
+    ) -> (keybagKey: Key, privateKey: Key?)? {
+        let keys = recoveryKeys(code: code, storeID: record.storeID)
+        guard let keybagKey = unwrap(record.recoveryWrap, byRecovery, in: record, with: keys.keybag) else {
+            return nil
+        }
+        let wrapped = record.passcodePrivateRecoveryWrap
+        return (keybagKey, unwrap(wrapped, privateByRecovery, in: record, with: keys.constraint))
+    }
+
     /// The keys that wrap the keys of a record: the keybag key and, for the current set's key, also the secret of the
     /// enrolment epoch if hardware keeps one.
     struct Wrapping {

@@ -47,6 +47,14 @@ struct PrivateKeyRecord {
         )
     }
 
+    static let idByteCount = 16
+
+    /// What the key is known by after its deletion, in whatever representation: half of the SHA-256 of its public key.
+    var id: [UInt8] {
+        let half = unsafe hardwareKey.publicKey.withUnsafeBytes { unsafe SHA256.half(of: $0) }
+        return (0..<Self.idByteCount).map { half[$0] }
+    }
+
     /// The access control without constraints that can no longer be met: one to a replaced enrolled set is dropped if
     /// another constraint is sufficient.
     ///

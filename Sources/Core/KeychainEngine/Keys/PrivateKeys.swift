@@ -5,12 +5,19 @@ public import SecretMemory
 /// The private keys of a keychain: they are sealed by its keybag, and used by hardware or software.
 public final class PrivateKeys: KeyVault {
     private let keys: KeysInMemory
+    private let items: SealedItems
     private let hardware: any PrivateKeyHardware
     private let attester: (any KeyAttester)?
 
     /// Without `hardware`, keys are made in software.
-    init(_ keys: KeysInMemory, hardware: (any PrivateKeyHardware)?, attester: (any KeyAttester)?) {
+    init(
+        _ keys: KeysInMemory,
+        _ items: SealedItems,
+        hardware: (any PrivateKeyHardware)?,
+        attester: (any KeyAttester)?
+    ) {
         self.keys = keys
+        self.items = items
         self.hardware = hardware ?? SoftwarePrivateKeys()
         self.attester = attester
     }
@@ -156,6 +163,7 @@ public final class PrivateKeys: KeyVault {
         let context = try keys.context()
         let record = try PrivateKeyRecord(representation, in: context)
         guard groups.contains(record.group) else { throw KeychainError(.decode, cause: .otherGroup) }
+        guard try !items.hasEnded(record.id) else { throw .keyDeleted }
         _ = try maker(of: record)
         guard let control = record.accessControl(atEpoch: context.epoch) else {
             throw KeychainError(.itemNotFound, cause: .invalidated)

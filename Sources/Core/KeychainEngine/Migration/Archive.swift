@@ -30,12 +30,21 @@ public final class Archive: KeychainArchive, AuditReporter {
         return export
     }
 
+    /// Writes a backup: all exportable items as they are stored, which the recovery code opens.
+    public func backUp() async throws(KeychainError) -> KeychainExport {
+        let backup = try await keybag.withStoredKeys { (record, context) throws(KeychainError) in
+            try items.backUp(record, context)
+        }
+        let leftOut = backup.report.leftOut.values.reduce(0, +)
+        report(.keychainBackedUp, detail: "\(backup.report.items) items, \(leftOut) left out")
+        return backup
+    }
+
     // MARK: Import
 
     /// Creates an empty file for an export that is uploaded in parts.
     public func makeExportFile() async throws(KeychainError) -> any ExportFile {
-        guard await keybag.state() == .notSetUp else { throw KeychainError(.duplicateItem) }
-        return try UnnamedFile(in: directory)
+        try UnnamedFile(in: directory)
     }
 
     /// Checks the head of an export.
@@ -70,8 +79,7 @@ public final class Archive: KeychainArchive, AuditReporter {
         guard let code = RecoveryCode.parse(recoveryCode) else {
             throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
         }
-        var reader = try ExportReader(export, code: code)
-        guard try reader.start() else { throw KeychainError(.authFailed) }
+        var reader = try ExportReader(started: export, code: code)
         try await keybag.makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
             store,
             context throws(KeychainError) in
@@ -79,6 +87,42 @@ public final class Archive: KeychainArchive, AuditReporter {
         }
         report(.keybagCreated, detail: "import of \(reader.items) items")
         return reader.items
+    }
+
+    // MARK: Reading and merging
+
+    /// Reads an export's items, without a keychain.
+    public func read(
+        _ export: any ExportFile,
+        recoveryCode: borrowing SecretBytes
+    ) throws(KeychainError) -> any ExportWork {
+        ExportListing(try reader(of: export, recoveryCode))
+    }
+
+    /// Merges an export into the unlocked keychain.
+    public func merge(
+        _ export: any ExportFile,
+        recoveryCode: borrowing SecretBytes,
+        proof: AuthenticationProof,
+        _ merge: ExportMerge
+    ) throws(KeychainError) -> any ExportWork {
+        let reader = try reader(of: export, recoveryCode)
+        // The proof counts by the key it holds, not by its claim.
+        guard let key = proof.passcodeKey,
+            PasscodeConstraint.publicKey(of: key) == (try items.keys.context().passcodePublicKey)
+        else { throw KeychainError(.authFailed) }
+        try reader.checkNames(merge.names)
+        return items.merging(reader, merge, key)
+    }
+
+    private func reader(
+        of export: any ExportFile,
+        _ recoveryCode: borrowing SecretBytes
+    ) throws(KeychainError) -> ExportReader {
+        guard let code = RecoveryCode.parse(recoveryCode) else {
+            throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
+        }
+        return try ExportReader(started: export, code: code)
     }
 }
 

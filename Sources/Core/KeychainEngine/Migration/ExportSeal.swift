@@ -2,12 +2,13 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// The format of a sealed export: a head of 40 bytes, then records, each with its length (4 bytes, big-endian) and
-/// AES-256-GCM.
+/// The format of a sealed export: a head, then records, each with its length (4 bytes, big-endian) and AES-256-GCM.
 ///
-/// The head is `TchSExp`, the version (1), and 32 random bytes: the salt of the key, which is derived from the recovery
-/// code. A record is bound to the head and to its own number, and the last one has the number of items: truncation,
-/// reordering and mixing are detected. See ``ExportRecord`` for the content of records.
+/// The head is `TchSExp`, the version, and 32 random bytes: the salt of the key. In an export to move (version 1) the key
+/// is derived from the recovery code, and the items are opened and sealed anew. In a backup (version 2) it is derived from
+/// the keychain's metadata key, and the items' data are as they are stored; the head goes on with ``BackupKeys`` and its
+/// length, which the recovery code opens. A record is bound to the head and to its own number, and the last one has the
+/// number of items: truncation, reordering and mixing are detected. See ``ExportRecord`` for the content of records.
 struct ExportSeal {
     static let headByteCount = 40
     /// The longest record in clear, in bytes: an item's data and attributes, with room for the rest.
@@ -18,26 +19,55 @@ struct ExportSeal {
     static let lengthByteCount = 4
 
     static let magic = Array("TchSExp".utf8)
-    private static let version: UInt8 = 1
+    /// The versions of the format.
+    enum Version: UInt8 {
+        case move = 1
+        case backup = 2
+    }
 
     let head: [UInt8]
     private let key: AEADKey
     private let label: [UInt8]
 
-    /// Creates the seal of a new export.
+    /// Creates the seal of a new export to move.
     init(code: Key) {
-        self.init(head: Self.magic + [Self.version] + RandomBytes.array(count: 32), code: code)
+        self.init(head: Self.newHead(.move), code: code)
     }
 
-    /// Creates the seal of an existing export from its head.
-    init(of file: any ExportFile, code: Key) throws(KeychainError) {
-        self.init(head: try Self.head(of: file), code: code)
+    /// Creates the seal of an export to move from its head.
+    init(head: [UInt8], code: Key) {
+        self.init(head: head, .export, code, Self.label(head))
     }
 
-    private init(head: [UInt8], code: Key) {
+    /// Creates the seal of a new backup.
+    init(backupOf record: KeybagRecord, _ context: ItemContext) {
+        let keys = BackupKeys(of: record).encoded
+        self.init(head: Self.newHead(.backup) + Self.length(of: keys) + keys, metadata: context.keys.metadata)
+    }
+
+    /// Creates the seal of a backup from its head.
+    init(head: [UInt8], metadata: Key) {
+        self.init(head: head, .backup, metadata, Self.backupLabel(head))
+    }
+
+    private init(head: [UInt8], _ use: KeyLabel, _ secret: Key, _ label: [UInt8]) {
         self.head = head
-        key = KeyDerivation.derive(.export, from: [code], salt: Array(head.suffix(32))).symmetric
-        label = Self.label(head)
+        self.label = label
+        let salt = Array(head[(Self.magic.count + 1)..<Self.headByteCount])
+        key = KeyDerivation.derive(use, from: [secret], salt: salt).symmetric
+    }
+
+    private static func newHead(_ version: Version) -> [UInt8] {
+        magic + [version.rawValue] + RandomBytes.array(count: 32)
+    }
+
+    private static func length(of octets: [UInt8]) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: UInt32(octets.count) >> UInt32($0)) }
+    }
+
+    /// The beginning of the associated data of a backup's record.
+    static func backupLabel(_ head: [UInt8]) -> [UInt8] {
+        Array("touchstone 1 backup ".utf8) + SHA256.digest(of: head)
     }
 
     /// The beginning of a record's associated data.
@@ -45,13 +75,15 @@ struct ExportSeal {
         Array("touchstone 1 export ".utf8) + SHA256.digest(of: head)
     }
 
-    /// Reads the head of an export.
-    static func head(of file: any ExportFile) throws(KeychainError) -> [UInt8] {
+    /// Reads the head of an export up to its salt, and its version.
+    static func head(of file: any ExportFile) throws(KeychainError) -> (octets: [UInt8], version: Version) {
         let head = try file.read(from: 0, upTo: headByteCount)
         guard head.starts(with: magic) else { throw KeychainError(.decode, cause: .notAnExport) }
         guard head.count == headByteCount else { throw .exportDamaged }
-        guard head[magic.count] == version else { throw KeychainError(.notAvailable, cause: .newerExport) }
-        return head
+        guard let version = Version(rawValue: head[magic.count]) else {
+            throw KeychainError(.notAvailable, cause: .newerExport)
+        }
+        return (head, version)
     }
 
     /// Seals a record, with its length.
@@ -59,27 +91,12 @@ struct ExportSeal {
         let sealed = unsafe record.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key, authenticating: binding(number))
         }
-        let length = UInt32(sealed.count)
-        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) } + sealed
+        return Self.length(of: sealed) + sealed
     }
 
     /// Opens a record given without its length.
     func open(_ sealed: [UInt8], number: UInt64) throws(AEAD.NotAuthentic) -> SecretBytes {
-        let binding = binding(number)
-        guard sealed.count >= AEAD.overheadByteCount else { throw AEAD.NotAuthentic() }
-        let count = sealed.count - AEAD.overheadByteCount
-        return try unsafe SecretBytes(octetCount: count) { (octets) throws(AEAD.NotAuthentic) in
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
-            do {
-                try unsafe sealed.withUnsafeBytes { sealed in
-                    try unsafe binding.withUnsafeBytes { binding in
-                        try unsafe AEAD.open(sealed, with: key, authenticating: binding, into: room)
-                    }
-                }
-            } catch {
-                throw AEAD.NotAuthentic()
-            }
-        }
+        try AEAD.opened(sealed, with: key, authenticating: binding(number))
     }
 
     private func binding(_ number: UInt64) -> [UInt8] {

@@ -5,7 +5,21 @@ internal import SecretMemory
 extension SealedItems {
     /// Seals all exportable items into a file without a name.
     func export(with recovered: RecoveredKeys, code: Key) throws(KeychainError) -> KeychainExport {
-        let export = try ItemExport(with: recovered, code: code, into: UnnamedFile(in: directory))
+        try export(recovered.context, ExportSeal(code: code), opener: recovered.passcodeKey)
+    }
+
+    /// Writes all exportable items as they are stored into a file without a name: no key opens their data for it.
+    func backUp(_ record: KeybagRecord, _ context: ItemContext) throws(KeychainError) -> KeychainExport {
+        try export(context, ExportSeal(backupOf: record, context), opener: nil)
+    }
+
+    private func export(
+        _ context: ItemContext,
+        _ seal: ExportSeal,
+        opener: PasscodeKey?
+    ) throws(KeychainError) -> KeychainExport {
+        let file = try UnnamedFile(in: directory)
+        let export = try ItemExport(context, seal, opener: opener, into: file)
         try withState { (state) throws(KeychainError) in try export.begin(try reachableStore(state)) }
         defer { withState { $0.store?.willChange = nil } }
         return try inSlices { (state) throws(KeychainError) in try export.goOn(try reachableStore(state)) }
@@ -30,6 +44,20 @@ extension Keybag {
             RecoveredKeys(context: context, passcodeKey: PasscodeKey(recovered.privateKey.copy()))
         )
     }
+
+    /// Lends the keybag on the disk and the keys that are in memory, for a backup: those that survive a lock are enough.
+    ///
+    /// No other operation uses the keybag meanwhile.
+    /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` before the first unlock.
+    func withStoredKeys<R>(
+        _ body: (KeybagRecord, ItemContext) throws(KeychainError) -> R
+    ) async throws(KeychainError) -> sending R {
+        await enterKeybag()
+        defer { leaveKeybag() }
+        let record = try authenticRecord()
+        guard let context = standing.context else { throw standing.refusal }
+        return try body(record, context)
+    }
 }
 
 /// The keys opened by the recovery code.
@@ -43,8 +71,10 @@ struct RecoveredKeys {
 ///
 /// Whoever changes an item first has it exported (``ItemStore/willChange``).
 private final class ItemExport {
-    private let keys: RecoveredKeys
+    private let context: ItemContext
     private let seal: ExportSeal
+    /// Opens items that need the passcode, to seal them anew; nil for a backup, which has them as they are stored.
+    private let opener: PasscodeKey?
     private let file: UnnamedFile
     private var report = ExportReport()
     /// The last row that was exported in turn, and the last one that existed at the begin.
@@ -60,16 +90,21 @@ private final class ItemExport {
     /// Why a row could not be exported before it was changed.
     private var failure: KeychainError?
 
-    init(with keys: RecoveredKeys, code: Key, into file: UnnamedFile) throws(KeychainError) {
-        self.keys = keys
+    init(
+        _ context: ItemContext,
+        _ seal: ExportSeal,
+        opener: PasscodeKey?,
+        into file: UnnamedFile
+    ) throws(KeychainError) {
+        self.context = context
+        self.seal = seal
+        self.opener = opener
         self.file = file
-        seal = ExportSeal(code: code)
         try file.append(seal.head)
         try file.append(seal.sealed(ExportRecord.encodedStart(), number: 0))
     }
 
     func begin(_ store: ItemStore) throws(KeychainError) {
-        let context = keys.context
         try store.reopenIfNeeded(context)
         if store.itemSet.digest == nil { _ = store.load(context) }
         try store.readWholeSetIfSound(context)
@@ -124,8 +159,8 @@ private final class ItemExport {
 
     private func take(_ row: ItemRow, of store: ItemStore) throws {
         // An outdated state of an item is not exported.
-        guard try row.fault(store.itemSet.tags, store.database, keys.context) == nil,
-            let outcome = try? row.leaving(seal, UInt64(report.items) + 1, keys)
+        guard try row.fault(store.itemSet.tags, store.database, context) == nil,
+            let outcome = try? row.leaving(seal, UInt64(report.items) + 1, context, opener)
         else { return report.leaveOut(.damaged) }
         found += 1
         switch outcome {
@@ -134,6 +169,8 @@ private final class ItemExport {
             try file.append(octets)
             report.items += 1
         case .stays(let item): report.leaveOut(item.reason, named: item)
+        // The importing keychain has other keys, which open no representation of this one.
+        case .endedKey: break
         }
     }
 }
@@ -142,6 +179,8 @@ private final class ItemExport {
 private enum Leaving {
     case sealed([UInt8])
     case stays(ExportReport.LeftOut)
+    /// It is no item.
+    case endedKey
 }
 
 extension ItemRow {
@@ -149,11 +188,12 @@ extension ItemRow {
     fileprivate func leaving(
         _ seal: ExportSeal,
         _ number: UInt64,
-        _ keys: RecoveredKeys
+        _ context: ItemContext,
+        _ opener: PasscodeKey?
     ) throws -> Leaving {
-        let context = keys.context
-        return try open(in: context) { header in
+        try open(in: context) { header in
             guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }
+            guard !header.isEndedKey else { return .endedKey }
             var content = try ItemContent(header)
             let effective = header.accessControl(atEpoch: context.epoch)
             if case .some(.some(let control)) = effective { content.accessControl = control }
@@ -161,9 +201,24 @@ extension ItemRow {
                 let item = ExportReport.LeftOut(reason: reason, group: content.group, name: content.name)
                 return .stays(item)
             }
+            guard let opener else {
+                // The ways of a replaced enrolled set are dropped: its key is in no backup.
+                guard let whole = unsafe keys.map({ unsafe Array($0) }),
+                    let wraps = header.epoch == 0 ? whole : ItemKeyWrap.withoutCurrentSet(whole)
+                else { throw KeychainError.damaged }
+                let parts = StoredParts(
+                    reference: unsafe Array(reference),
+                    header: unsafe Array(header.header),
+                    wraps: wraps,
+                    data: unsafe data.map { unsafe Array($0) }
+                )
+                return .sealed(seal.sealed(ExportRecord.encoded(content, parts), number: number))
+            }
             let count = try unsafe data.map { try unsafe AEAD.plaintextByteCount(of: $0) }
             var record = ExportRecord.encoded(content, dataByteCount: count)
-            if let count { try appendData(count, to: &record, header, content.accessControl, with: keys) }
+            if let count {
+                try appendData(count, to: &record, header, content.accessControl, context, opener)
+            }
             return .sealed(seal.sealed(record, number: number))
         }
     }
@@ -174,10 +229,10 @@ extension ItemRow {
         to record: inout SecretBuffer,
         _ header: OpenedHeader,
         _ control: AccessControl,
-        with keys: RecoveredKeys
+        _ context: ItemContext,
+        _ opener: PasscodeKey
     ) throws {
-        guard let sealed = unsafe data, let wraps = unsafe self.keys else { throw KeychainError.damaged }
-        let context = keys.context
+        guard let sealed = unsafe data, let wraps = unsafe keys else { throw KeychainError.damaged }
         let binding = unsafe header.header
         let key = try unsafe context.withBinding(of: .key, reference, binding) {
             (binding) throws(KeychainError) in
@@ -185,7 +240,7 @@ extension ItemRow {
                 Array(wraps),
                 control: control,
                 keys: context.keys,
-                shown: [ItemKeyWrap.Shown(biometry: true, passcodeKey: keys.passcodeKey)],
+                shown: [ItemKeyWrap.Shown(biometry: true, passcodeKey: opener)],
                 password: nil,
                 authenticating: Array(binding)
             ).symmetric
@@ -211,6 +266,7 @@ extension ItemContent {
 
     /// A name by which the user may recognise the item.
     var name: String {
+        if group.isEmpty { return "deleted key" }
         for key in [AttributeKey.account, .label, .service, .server] {
             if case .string(let text)? = attributes[key], !text.isEmpty { return text }
         }

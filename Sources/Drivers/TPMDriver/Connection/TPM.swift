@@ -21,6 +21,8 @@ public actor TPM {
     private let thread = TPMThread()
     private let sessionTime: Duration
     private var connection: TPMConnection?
+    /// A connection that is being opened since the chip did not respond.
+    private var opening: TransportOpening?
     private var commandsOfClosedConnections = 0
     /// When the chip last failed to respond in time.
     private var silence: ContinuousClock.Instant?
@@ -139,7 +141,18 @@ public actor TPM {
     private func opened() throws(TPMError) -> TPMConnection {
         if sessionWatch == nil { watchSessions() }
         if let connection { return connection }
-        let opened = try TPMConnection(configuration)
+        let opening = if let opening { opening } else { try TransportOpening(configuration) }
+        self.opening = opening
+        let transport: OpaquePointer?
+        do throws(TPMError) {
+            unsafe transport = try opening.wait()
+        } catch {
+            // One that is still going on is waited for again.
+            if !error.isSilence { self.opening = nil }
+            throw error
+        }
+        self.opening = nil
+        let opened = unsafe try TPMConnection(configuration, transport)
         connection = opened
         return opened
     }

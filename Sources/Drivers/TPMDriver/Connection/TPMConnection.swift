@@ -32,11 +32,10 @@ final class TPMConnection {
     /// The NV indices known to the ESYS context.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
-    /// Opens a transport, and loads the storage primary.
-    init(_ configuration: String) throws(TPMError) {
+    /// Takes over an open transport, and loads the storage primary.
+    init(_ configuration: String, _ transport: OpaquePointer?) throws(TPMError) {
         let name = configuration.prefix { $0 != ":" }
-        guard Self.transports.contains(String(name)) else { throw .unknownTransport }
-        try check(unsafe Tss2_TctiLdr_Initialize(configuration, &transport))
+        unsafe self.transport = transport
         unsafe AnswerTime.limit(transport, configuration)
         try check(unsafe Esys_Initialize(&context.pointer, transport, nil))
         if Self.transportsWithoutManager.contains(String(name)) { try flushLeftovers() }
@@ -63,8 +62,6 @@ final class TPMConnection {
         hmacSession = ESYS_TR_NONE
     }
 
-    /// A transport is loaded as a library of that name: only these are allowed.
-    private static let transports: Set = ["device", "tabrmd", "swtpm", "mssim"]
     /// Simulators keep their last client's objects loaded, and serve one client at a time.
     private static let transportsWithoutManager: Set = ["swtpm", "mssim"]
 }
@@ -145,6 +142,14 @@ extension TPMConnection {
             guard isMore, let last = handles.last, last >= start else { return handles }
             start = last + 1
         }
+    }
+
+    /// The error of a chip in lockout, which judges no passcode; nil if it is in none.
+    func lockout() throws(TPMError) -> TPMError? {
+        let permanent = try properties(from: kTPM2_PT_PERMANENT, count: 1)[kTPM2_PT_PERMANENT] ?? 0
+        guard permanent & kTPMA_PERMANENT_INLOCKOUT != 0 else { return nil }
+        let code = ResponseCode(rawValue: ResponseCode.lockout)
+        return .lockedOut(code, seconds: Int64(try lockoutInterval()))
     }
 
     /// The seconds after which the chip forgets one wrong guess (`TPM2_PT_LOCKOUT_INTERVAL`).

@@ -80,7 +80,9 @@ extension TPM {
         do throws(TPMError) {
             let blob = try TPMBlob(octets, .keybag)
             return try withPINIndex(of: blob) { connection, index throws(TPMError) in
-                try connection.failures(at: index)
+                let count = try connection.failures(at: index)
+                if let lockout = try connection.lockout() { throw lockout }
+                return count
             }
         } catch {
             throw KeychainError(error)

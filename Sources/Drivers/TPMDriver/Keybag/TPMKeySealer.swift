@@ -66,7 +66,9 @@ public struct TPMKeySealer: KeySealer {
         try await tpm.unsealDeviceSecret(blob, authorization)
     }
 
-    /// The wrong passcodes that the blob's PIN index has counted; one command, which does not count as a guess.
+    /// The wrong passcodes that the blob's PIN index has counted; does not count as a guess.
+    ///
+    /// - Throws: ``KeychainError`` with ``DriverCause/chipLockout`` while the chip is in lockout: no passcode can be judged.
     public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? {
         Int(try await tpm.countedFailures(blob))
     }

@@ -9,6 +9,9 @@ import Security
 /// let signature = try key.signature(for: message)
 /// store(key.dataRepresentation)  // worth nothing on another machine or in another app
 /// ```
+///
+/// As on Apple's systems no item belongs to such a key, so that it cannot be deleted: it can be used as long as there is a
+/// representation of it.
 public enum SecureEnclave: Sendable {
     /// Whether keys can be made: the daemon answers and the keychain is set up.
     ///

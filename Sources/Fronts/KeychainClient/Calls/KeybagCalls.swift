@@ -49,7 +49,7 @@ extension RemoteKeychain {
         try prompted(.setUp, prompt, cancellation)
     }
 
-    /// Asks for the passcode, unless the keybag is unlocked.
+    /// Asks for the passcode, unless the keybag is unlocked and no finger waits for it.
     public func unlock(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
         try prompted(.unlock, prompt, cancellation)
     }
@@ -64,6 +64,20 @@ extension RemoteKeychain {
     /// Asks for the recovery code and for a new passcode.
     public func recover(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
         try prompted(.recover, prompt, cancellation)
+    }
+
+    /// Asks for the passcode, shows a new recovery code, and replaces the former one.
+    public func changeRecoveryCode(_ prompt: PromptFields, cancellation: Cancellation? = nil)
+        throws(KeychainError)
+    {
+        try prompted(.changeRecoveryCode, prompt, cancellation)
+    }
+
+    /// Asks for the recovery code, and throws if it is not right.
+    public func checkRecoveryCode(_ prompt: PromptFields, cancellation: Cancellation? = nil)
+        throws(KeychainError)
+    {
+        try prompted(.checkRecoveryCode, prompt, cancellation)
     }
 
     /// Has the user confirm it, and puts the keychain's files aside, so that another one can be created.

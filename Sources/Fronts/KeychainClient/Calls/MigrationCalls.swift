@@ -21,17 +21,39 @@ extension RemoteKeychain {
         progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in },
         write: @escaping @Sendable (_ octets: [UInt8], _ total: Int) throws(KeychainError) -> Void
     ) throws(KeychainError) -> ExportReport {
+        try export(.exportKeychain, prompt, cancellation: cancellation, progress: progress, write: write)
+    }
+
+    /// Delivers a backup in parts, after the authentication that the daemon's settings require.
+    ///
+    /// Only for the daemon's own command. The parameters and the result are those of
+    /// ``exportKeychain(_:cancellation:progress:write:)``.
+    /// - Throws: ``KeychainError``, and the errors of `write`.
+    public func backUp(
+        _ prompt: PromptFields,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in },
+        write: @escaping @Sendable (_ octets: [UInt8], _ total: Int) throws(KeychainError) -> Void
+    ) throws(KeychainError) -> ExportReport {
+        try export(.backUp, prompt, cancellation: nil, progress: progress, write: write)
+    }
+
+    private func export(
+        _ method: Method,
+        _ prompt: PromptFields,
+        cancellation: Cancellation?,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void,
+        write: @escaping @Sendable (_ octets: [UInt8], _ total: Int) throws(KeychainError) -> Void
+    ) throws(KeychainError) -> ExportReport {
         try prompt.checkLimits()
         let sink = ExportSink(progress, write)
-        try call(.exportKeychain, prompt, replies: sink, cancellation: cancellation)
+        try call(method, prompt, replies: sink, cancellation: cancellation)
         guard let report = sink.report else { throw .unintelligible(WireError.malformed) }
         return report
     }
 
     /// Sends the next part of an export to the daemon; offset 0 starts anew.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is already a keychain, `errSecParam` if earlier
-    ///   parts are missing.
+    /// - Throws: ``KeychainError`` with `errSecParam` if earlier parts are missing.
     public func sendImport(_ part: ImportPart) throws(KeychainError) {
         guard part.octets.count <= MigrationLimits.partOctets else { throw KeychainError(.dataTooLarge) }
         try call(.sendImport, part, replies: Acknowledgement())
@@ -55,6 +77,45 @@ extension RemoteKeychain {
             cancellation: cancellation,
             progress: progress
         ).count
+    }
+
+    /// Asks for the recovery code of the sent export, and reads it, or merges it into the keychain after asking for the
+    /// keychain's passcode.
+    ///
+    /// Only for the daemon's own command. What a merge has stored stays if it ends with an error; repeated, it goes on.
+    ///
+    /// - Parameters:
+    ///   - request: what to do.
+    ///   - progress: the number of bytes read and of all; called on any thread, after the first second.
+    ///   - item: gets each item; called on any thread.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code, `errSecDecode` for a damaged export.
+    public func openExport(
+        _ request: ExportRequest,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in },
+        item: @escaping @Sendable (ExportedItem) -> Void
+    ) throws(KeychainError) {
+        try request.prompt.checkLimits()
+        try call(.openExport, request, replies: ExportItemSink(progress, item))
+    }
+}
+
+/// Receives the items of an export.
+private final class ExportItemSink: ReplySink, @unchecked Sendable {  // the connection orders all access
+    private let progress: @Sendable (Int, Int) -> Void
+    private let item: @Sendable (ExportedItem) -> Void
+
+    init(
+        _ progress: @escaping @Sendable (Int, Int) -> Void,
+        _ item: @escaping @Sendable (ExportedItem) -> Void
+    ) {
+        self.progress = progress
+        self.item = item
+    }
+
+    func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
+        let part = try message.readBody(from: start) { try ExportItems(from: &$0) }
+        if let step = part.progress { progress(step.done, step.total) }
+        part.items.forEach(item)
     }
 }
 

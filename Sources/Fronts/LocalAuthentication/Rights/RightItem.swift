@@ -40,6 +40,7 @@ struct RightItem {
             itemClass: .genericPassword,
             attributes: attributes.merging([
                 .generic: .data(key.representation), .isInvisible: .boolean(true),
+                .namedKeys: .keys([key.representation]),
             ]) { $1 },
             accessControl: accessControl,
             data: try SecretBytes(lent: secret),

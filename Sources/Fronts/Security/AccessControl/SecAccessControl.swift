@@ -53,10 +53,10 @@ public func SecAccessControlCreateWithFlags(
         guard let name = protection as? String, let accessibility = Accessibility(rawValue: name) else {
             throw .param("unknown protection")
         }
-        let accessControl = try AccessControl(
-            accessibility: accessibility,
-            flags: AccessControlFlags(rawValue: UInt64(flags.rawValue))
-        )
+        let flags = AccessControlFlags(rawValue: UInt64(flags.rawValue))
+        // Not one of Apple's.
+        guard !flags.contains(.strongSensor) else { throw .param("unknown flags") }
+        let accessControl = try AccessControl(accessibility: accessibility, flags: flags)
         return SecAccessControl(accessControl)
     } catch let failure {
         error?.pointee = Unmanaged.passRetained(NSError(failure))

@@ -4,7 +4,7 @@ public import Foundation
 /// An X.509 certificate.
 ///
 /// The certificate is parsed but not verified: signatures, validity and chains are left to the app's own certificate
-/// library, and the keychain stores no certificates (`kSecClassCertificate` fails with `errSecUnimplemented`).
+/// library, and the keychain stores no certificates (adding one fails with `errSecUnimplemented`, searches find none).
 public final class SecCertificate: NSObject, CoreFoundationType, @unchecked Sendable {  // immutable
     /// The complete certificate in DER.
     let encoded: [UInt8]

@@ -11,9 +11,9 @@ nonisolated(unsafe) public let kSecClass: CFString = "class"
 nonisolated(unsafe) public let kSecClassInternetPassword: CFString = "inet"
 /// The class of generic passwords: all other passwords.
 nonisolated(unsafe) public let kSecClassGenericPassword: CFString = "genp"
-/// The class of certificates; operations fail with `errSecUnimplemented`.
+/// The class of certificates: none is stored, so that searches find none, and adding one fails with `errSecUnimplemented`.
 nonisolated(unsafe) public let kSecClassCertificate: CFString = "cert"
 /// The class of keys.
 nonisolated(unsafe) public let kSecClassKey: CFString = "keys"
-/// The class of identities; operations fail with `errSecUnimplemented`.
+/// The class of identities: none is stored, so that searches find none, and adding one fails with `errSecUnimplemented`.
 nonisolated(unsafe) public let kSecClassIdentity: CFString = "idnt"

@@ -118,3 +118,26 @@ public let errSecConversionError: OSStatus = -67594
 public let errSecDatabaseLocked: OSStatus = -67869
 /// The data store is open.
 public let errSecDatastoreIsOpen: OSStatus = -67870
+
+// Of certificates and their verification.
+
+/// A host name mismatch has occurred.
+public let errSecHostNameMismatch: OSStatus = -67602
+/// The certificate cannot operate.
+public let errSecCertificateCannotOperate: OSStatus = -67817
+/// An expired certificate was detected.
+public let errSecCertificateExpired: OSStatus = -67818
+/// The certificate is not yet valid.
+public let errSecCertificateNotValidYet: OSStatus = -67819
+/// The certificate was revoked.
+public let errSecCertificateRevoked: OSStatus = -67820
+/// The certificate was suspended.
+public let errSecCertificateSuspended: OSStatus = -67821
+/// The certificate authority was not valid.
+public let errSecInvalidCertAuthority: OSStatus = -67826
+/// The trust policy was not trusted.
+public let errSecNotTrusted: OSStatus = -67843
+/// One or more certificates required to validate this certificate cannot be found.
+public let errSecCreateChainFailed: OSStatus = -25318
+/// MAC verification failed during PKCS12 import (wrong password?).
+public let errSecPkcs12VerifyFailure: OSStatus = -25264

@@ -94,4 +94,15 @@ private let errorMessages: [OSStatus: String] = [
     errSecConversionError: "A conversion error has occurred.",
     errSecDatabaseLocked: "The database is locked.",
     errSecDatastoreIsOpen: "The data store is open.",
+    errSecHostNameMismatch: "A host name mismatch has occurred.",
+    errSecCertificateCannotOperate: "The certificate cannot operate.",
+    errSecCertificateExpired: "An expired certificate was detected.",
+    errSecCertificateNotValidYet: "The certificate is not yet valid.",
+    errSecCertificateRevoked: "The certificate was revoked.",
+    errSecCertificateSuspended: "The certificate was suspended.",
+    errSecInvalidCertAuthority: "The certificate authority was not valid.",
+    errSecNotTrusted: "The trust policy was not trusted.",
+    errSecCreateChainFailed:
+        "One or more certificates required to validate this certificate cannot be found.",
+    errSecPkcs12VerifyFailure: "MAC verification failed during PKCS12 import (wrong password?)",
 ]

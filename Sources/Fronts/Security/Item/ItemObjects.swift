@@ -28,8 +28,7 @@ struct ItemObjects {
     /// The object for an item: the value of a single return key, or a dictionary for several; nil for a missing
     /// part.
     ///
-    /// - Throws: the error that prevents the use of a key (``SecKey/init(_:_:_:_:)``), `errSecUnimplemented` for
-    ///   the reference of a password.
+    /// - Throws: the error that prevents the use of a key (``SecKey/init(_:_:_:_:)``).
     func object(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
         // Decode all attributes only if the item can be a key.
         let attributes = isOfPasswords ? nil : item.attributes
@@ -42,11 +41,15 @@ struct ItemObjects {
         default: break
         }
         var parts = DictionaryParts()
-        if returns.contains(.data), hasData { parts.add(DictionaryKeys.data, NSData(dataOf: item)) }
+        if returns.contains(.data), hasData, item.hasData {
+            parts.add(DictionaryKeys.data, NSData(dataOf: item))
+        }
         if returns.contains(.persistentRef), let reference = item.reference {
             parts.add(DictionaryKeys.persistentReference, NSData(data: Data(reference.octets)))
         }
-        if returns.contains(.ref) { parts.add(DictionaryKeys.reference, try key(item, attributes)) }
+        if returns.contains(.ref), let key = try key(item, attributes) {
+            parts.add(DictionaryKeys.reference, key)
+        }
         if returns.contains(.attributes) { addAttributes(of: item, to: &parts) }
         return parts.dictionary
     }
@@ -69,7 +72,7 @@ struct ItemObjects {
             case .itemClass where itemClass != nil: return
             default: break
             }
-            let objects = former.objects(key, value, at: place)
+            let objects = former.objects(key, Self.returned(key, value), at: place)
             parts.add(objects.key, objects.value)
             place += 1
         }
@@ -80,6 +83,16 @@ struct ItemObjects {
         if let accessControl = Self.accessControl(ofKey ?? ofItem, accessible) {
             parts.add(DictionaryKeys.accessControl, accessControl)
         }
+    }
+
+    /// The value with its type in Apple's schema: a key's class and type are numbers, although they are stored as the text of the
+    /// constants, and an empty tag is text.
+    private static func returned(_ key: AttributeKey, _ value: AttributeValue) -> AttributeValue {
+        if key == .applicationTag, value == .data([]) { return .string("") }
+        guard key == .keyClass || key == .type, case .string(let text) = value, let number = Int64(text),
+            String(number) == text
+        else { return value }
+        return .integer(number)
     }
 
     /// The class of an item that was named by reference.
@@ -99,13 +112,21 @@ struct ItemObjects {
         }
     }
 
+    /// Accepts that ``object(_:)`` returned nil for the reference of a password, for which Apple's systems succeed without a
+    /// result.
+    ///
+    /// - Throws: `errSecItemNotFound` for anything else: the data of a hardware key, and a list of items without keys.
+    func checkMissing(_ item: borrowing ItemResult) throws(KeychainError) {
+        let isPassword = isOfPasswords || (itemClass ?? Self.itemClass(of: item)) != .key
+        guard returns == .ref, isPassword else { throw KeychainError(.itemNotFound) }
+    }
+
+    /// The reference of a key; nil for a password, which has none.
     private func key(
         _ item: borrowing ItemResult,
         _ attributes: ItemAttributes?
-    ) throws(KeychainError) -> SecKey {
-        guard let attributes, itemClass == .key || attributes[.keyClass] != nil else {
-            throw .unimplemented("references of passwords")
-        }
+    ) throws(KeychainError) -> SecKey? {
+        guard let attributes, (itemClass ?? Self.itemClass(of: item)) == .key else { return nil }
         switch try item.copyData() {
         case .some(let data): return try SecKey(attributes, data, item.reference, wishes)
         case .none: throw .key(.decode, "the item holds no key")

@@ -54,6 +54,7 @@ extension ParsedQuery {
     private func itemQuery(limit: ItemQuery.Limit) throws(KeychainError) -> ItemQuery {
         // An empty list matches no item, but in a request it would mean that there is no list.
         if let references, references.isEmpty { throw KeychainError(.itemNotFound) }
+        if let itemClass, !itemClass.isStored { throw KeychainError(.itemNotFound) }
         var wanted = attributes.values
         if let accessibility = attributes.accessibility {
             wanted[.accessible] = .string(accessibility.rawValue)

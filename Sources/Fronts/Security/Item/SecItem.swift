@@ -36,17 +36,16 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
         guard found.count > 0 else { throw KeychainError(.itemNotFound) }
         guard let result, !objects.returns.isEmpty else { return }
         if parsed.limit == .one {
-            guard let item = found.first(), let object = try objects.object(item) else {
-                throw KeychainError(.itemNotFound)
-            }
+            guard let item = found.first() else { throw KeychainError(.itemNotFound) }
+            guard let object = try objects.object(item) else { return try objects.checkMissing(item) }
             result.pointee = object
         } else {
             let array = NSMutableArray(capacity: found.count)
             try found.forEach { item throws(KeychainError) in
                 if let object = try objects.objectInList(item) { array.add(object) }
             }
-            guard array.count > 0 else { throw KeychainError(.itemNotFound) }
-            result.pointee = array
+            if array.count > 0 { return result.pointee = array }
+            if let item = found.first() { try objects.checkMissing(item) }
         }
     }
 }
@@ -65,6 +64,9 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 }
 
 /// `SecItemDelete`: deletes all items that match; shows no prompt.
+///
+/// A private key in the keychain's hardware is deleted with its first item: a `SecKey` of it gets `errSecItemNotFound` from then on,
+/// and so does adding it again. On Apple's systems such a `SecKey` goes on working.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     keychainStatus { () throws(KeychainError) in

@@ -16,6 +16,8 @@ struct KeyItem {
     init(_ query: ParsedQuery, _ accessControl: AccessControl) throws(KeychainError) {
         let material = query.key?.material ?? Self.material(query)
         var attributes = query.attributes.values.merging(material?.attributes ?? [:]) { given, _ in given }
+        // Data that are no key have no class, of which zero is the default, so that both are the same item.
+        if material == nil, attributes[.keyClass] == .string("0") { attributes[.keyClass] = nil }
         attributes[.isPermanent] = .boolean(true)
         if let token = material?.token {
             // The key's access control applies to its use; finding the item needs no prompt.
@@ -36,21 +38,21 @@ struct KeyItem {
     func secret() throws(KeychainError) -> SecretBytes? { try Security.secret(data) }
 
     private static func material(_ query: ParsedQuery) -> KeyMaterial? {
-        guard let data = query.data, case .string(let keyClass)? = query.attributes.values[.keyClass],
-            case .string(let type)? = query.attributes.values[.type]
-        else { return nil }
+        guard let data = query.data else { return nil }
         var octets = [UInt8](data)
         defer { wipe(&octets) }
-        return try? KeyMaterial(keyClass: keyClass, type: type, octets: octets)
+        return try? KeyMaterial(query.attributes.values, octets: octets)
     }
 }
 
 extension KeyMaterial {
-    /// Parses the key in an item.
+    /// Parses the key in an item; without `kSecAttrKeyClass` it is a public key, as in Apple's schema.
     ///
     /// - Throws: `errSecParam` for a class, type or data that is not a supported key.
-    init(keyClass: String, type: String, octets: [UInt8]) throws(KeychainError) {
-        guard let type = KeyType(rawValue: type), keyClass == "0" || keyClass == "1" else { throw .notAKey }
+    init(_ attributes: ItemAttributes, octets: [UInt8]) throws(KeychainError) {
+        let keyClass = attributes.code(of: .keyClass)
+        guard let type = KeyType(rawValue: attributes.code(of: .type)), keyClass == "0" || keyClass == "1"
+        else { throw .notAKey }
         try self.init(type: type, isPrivate: keyClass == "1", octets: octets)
     }
 }
@@ -72,15 +74,23 @@ extension SecKey {
             self.init(.ecPrivate(try TokenKey(reading: octets, wishes)), item: item)
             return
         }
-        guard case .string(let keyClass)? = attributes[.keyClass],
-            case .string(let type)? = attributes[.type],
-            let material = try? KeyMaterial(keyClass: keyClass, type: type, octets: octets)
-        else { throw .key(.decode, "the item holds no key") }
+        guard let material = try? KeyMaterial(attributes, octets: octets) else {
+            throw .key(.decode, "the item holds no key")
+        }
         self.init(material, item: item)
     }
 }
 
 extension ItemAttributes {
     /// Whether the item holds a private key in the keychain's hardware, whose data is not returned to apps.
-    var isToken: Bool { self[.tokenID] == .string(SecKey.tokenID) && self[.keyClass] == .string("1") }
+    var isToken: Bool { self[.tokenID] == .string(SecKey.tokenID) && code(of: .keyClass) == "1" }
+
+    /// The class or type of a key as text; "0" if it is missing.
+    fileprivate func code(of key: AttributeKey) -> String {
+        switch self[key] {
+        case .string(let text): text
+        case .integer(let number): String(number)
+        default: "0"
+        }
+    }
 }

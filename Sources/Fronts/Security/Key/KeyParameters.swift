@@ -7,8 +7,6 @@ struct KeyParameters {
     let type: KeyType
     /// `kSecAttrKeySizeInBits`.
     let sizeInBits: Int?
-    /// `kSecAttrKeyClass`: whether it is private.
-    let isPrivate: Bool?
     /// `kSecAttrTokenID`; only the Secure Enclave's is supported.
     let tokenID: String?
     /// The parameters of the private key's item.
@@ -36,13 +34,6 @@ struct KeyParameters {
             guard let size = Self.code(value).flatMap(Int.init) else { throw .wrongType("bsiz") }
             return size
         }
-        isPrivate = try outer["kcls"].map { value throws(KeychainError) in
-            switch Self.code(value) {
-            case "0": return false
-            case "1": return true
-            default: throw .wrongType("kcls")
-            }
-        }
         tokenID = try find("tkid").map { value throws(KeychainError) in
             guard let token = value as? String, token == SecKey.tokenID else { throw .wrongType("tkid") }
             return token
@@ -59,7 +50,7 @@ struct KeyParameters {
     }
 
     /// A number, or a number's text, as text.
-    private static func code(_ value: Any) -> String? {
+    fileprivate static func code(_ value: Any) -> String? {
         (value as? String) ?? (value as? Int).map(String.init)
     }
 
@@ -72,6 +63,36 @@ struct KeyParameters {
             attributes[name] = value
         }
         return attributes
+    }
+}
+
+/// The parameters of a key that is made from data: its type and class, as Apple's code reads nothing else.
+struct KeyDataParameters {
+    /// `kSecAttrKeyType`.
+    let type: KeyType
+    /// `kSecAttrKeyClass`: whether it is private.
+    let isPrivate: Bool
+
+    /// Parses a dictionary; the size and all other attributes may have any value.
+    ///
+    /// - Throws: `errSecParam` for a missing or unsupported type or class, `errSecUnimplemented` with
+    ///   `kSecAttrTokenID`.
+    init(_ dictionary: NSDictionary) throws(KeychainError) {
+        var codes: [String: String] = [:]
+        for (key, value) in dictionary.pairs {
+            guard let name = text(key) else { continue }
+            if name == "tkid" { throw .key(.unimplemented, "hardware takes no key") }
+            codes[name] = KeyParameters.code(value)
+        }
+        guard let type = codes["type"].flatMap(KeyType.init) else {
+            throw .key(.param, "no supported kSecAttrKeyType")
+        }
+        self.type = type
+        switch codes["kcls"] {
+        case "0": isPrivate = false
+        case "1": isPrivate = true
+        default: throw .key(.param, "kSecAttrKeyClass is neither public nor private")
+        }
     }
 }
 

@@ -6,8 +6,8 @@ import SecretMemory
 /// `SecKeyCreateWithData`: makes a key from the result of ``SecKeyCopyExternalRepresentation(_:_:)``.
 ///
 /// RSA keys are in PKCS #1, elliptic curve keys in X9.63: the byte 4, x, y, and the scalar of a private key.
-/// The attributes must contain `kSecAttrKeyType` and `kSecAttrKeyClass`; a size is optional, but must be
-/// correct.
+/// The attributes must contain `kSecAttrKeyType` and `kSecAttrKeyClass`; others, such as a size, are not read, as on
+/// Apple's systems.
 ///
 /// - Returns: nil with `errSecParam` for an invalid key or invalid attributes.
 public func SecKeyCreateWithData(
@@ -16,14 +16,12 @@ public func SecKeyCreateWithData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
     reporting(error) { () throws(KeychainError) in
-        let parameters = try KeyParameters(attributes)
-        guard let isPrivate = parameters.isPrivate else { throw .key(.param, "no kSecAttrKeyClass") }
-        guard parameters.tokenID == nil else { throw .key(.unimplemented, "hardware takes no key") }
+        let parameters = try KeyDataParameters(attributes)
         var octets = [UInt8](keyData as Data)
         defer { wipe(&octets) }
-        let material = try KeyMaterial(type: parameters.type, isPrivate: isPrivate, octets: octets)
-        if let size = parameters.sizeInBits, size != material.sizeInBits { throw .notAKey }
-        return SecKey(material)
+        return SecKey(
+            try KeyMaterial(type: parameters.type, isPrivate: parameters.isPrivate, octets: octets)
+        )
     }
 }
 

@@ -8,7 +8,7 @@ enum AttributeKind: Sendable {
     case octets
     /// An integer, also as text or as a Boolean; other text is stored as text.
     case number
-    /// A constant whose value is a number's text; the number itself is accepted too.
+    /// A constant whose value is a number's text; the number itself and a Boolean are accepted too.
     case code
     /// A Boolean, also as 1 and 0.
     case flag
@@ -32,7 +32,8 @@ enum AttributeTable {
         case .genericPassword: common[name] ?? passwords[name] ?? genericPassword[name]
         case .internetPassword: common[name] ?? passwords[name] ?? internetPassword[name]
         case .key: common[name] ?? key[name]
-        case .certificate, .identity: nil
+        case .certificate: common[name] ?? certificate[name]
+        case .identity: common[name] ?? certificate[name] ?? key[name]
         }
     }
 
@@ -50,7 +51,12 @@ enum AttributeTable {
     ]
     private static let genericPassword: [String: AttributeKind] = ["svce": .text, "gena": .text]
     private static let internetPassword: [String: AttributeKind] = [
-        "sdmn": .text, "srvr": .text, "ptcl": .text, "atyp": .text, "port": .number, "path": .text,
+        "sdmn": .text, "srvr": .text, "ptcl": .number, "atyp": .text, "port": .number, "path": .text,
+    ]
+    /// Certificates are not stored: their attributes are only read in searches, which find nothing.
+    private static let certificate: [String: AttributeKind] = [
+        "ctyp": .number, "cenc": .number, "subj": .octets, "issr": .octets, "slnr": .octets, "skid": .octets,
+        "pkhh": .octets,
     ]
     private static let key: [String: AttributeKind] = [
         "kcls": .code, "type": .code, "bsiz": .number, "esiz": .number, "crtr": .number,

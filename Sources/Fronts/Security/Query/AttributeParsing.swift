@@ -96,8 +96,10 @@ package struct ParsedAttributes: Sendable {
                 return .data([UInt8](octets))
             }
         case .code:
-            if let text = text(value) { return .string(text) }
-            if let number = value as? Int64 { return .string(String(number)) }
+            let number = (value as? Int64) ?? (value as? Bool).map { $0 ? 1 : 0 }
+            guard let code = text(value) ?? number.map(String.init) else { break }
+            // A key's type of zero is stored as a missing one is; its class of zero means a public key (``KeyItem``).
+            return code == "0" && name == AttributeKey.type.rawValue ? .integer(0) : .string(code)
         case .number:
             if let number = value as? Int64 { return .integer(number) }
             if let flag = value as? Bool { return .integer(flag ? 1 : 0) }

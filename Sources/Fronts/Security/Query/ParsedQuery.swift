@@ -70,11 +70,18 @@ package struct ParsedQuery {
                 hasForeignKey = true
                 continue
             }
-            if name == "class" { itemClass = try Self.itemClass(value) } else { rest.append((name, value)) }
+            if name == "class" {
+                itemClass = try Self.itemClass(value, for: operation)
+            } else {
+                rest.append((name, value))
+            }
         }
         var worst: KeychainError? = hasForeignKey ? .param("a key that is not text") : nil
-        // A key implies its class, wherever it is in the dictionary.
-        if itemClass == nil, rest.contains(where: { $0.0 == "v_Ref" && $0.1 is SecKey }) { itemClass = .key }
+        // A reference implies its class, wherever it is in the dictionary.
+        if itemClass == nil, let value = rest.first(where: { $0.0 == "v_Ref" })?.1 {
+            if value is SecKey { itemClass = .key }
+            if value is SecCertificate { itemClass = try Self.itemClass("cert", for: operation) }
+        }
         for (name, value) in rest {
             do throws(KeychainError) {
                 try accept(name, value)
@@ -86,15 +93,14 @@ package struct ParsedQuery {
         try judge(hasResult: hasResult)
     }
 
-    private static func itemClass(_ value: Any) throws(KeychainError) -> ItemClass {
+    private static func itemClass(
+        _ value: Any,
+        for operation: QueryOperation
+    ) throws(KeychainError) -> ItemClass {
         guard let name = text(value) else { throw .wrongType("class") }
-        switch ItemClass(rawValue: name) {
-        case nil: throw KeychainError(.noSuchClass)
-        case .genericPassword?: return .genericPassword
-        case .internetPassword?: return .internetPassword
-        case .key?: return .key
-        case .certificate?, .identity?: throw .unimplemented("class \(name)")
-        }
+        guard let itemClass = ItemClass(rawValue: name) else { throw KeychainError(.noSuchClass) }
+        if operation == .add, !itemClass.isStored { throw .unimplemented("class \(name)") }
+        return itemClass
     }
 
     private mutating func accept(_ name: String, _ value: Any) throws(KeychainError) {
@@ -105,6 +111,7 @@ package struct ParsedQuery {
         case "r_PersistentRef": try accept(return: .persistentRef, name, value)
         case "v_Data": try accept(data: value)
         case "v_PersistentRef": try accept(reference: value)
+        case "v_Ref" where value is SecCertificate && itemClass == .certificate: break
         case "v_Ref":
             guard let key = value as? SecKey, itemClass == .key else { throw .param("an item reference") }
             self.key = key
@@ -163,7 +170,8 @@ package struct ParsedQuery {
                 looseMatch.host = host
             case "m_Policy", "m_SearchList", "m_Issuers", "m_EmailAddressIfPresent", "m_SubjectContains",
                 "m_TrustedOnly", "m_ValidOnDate":
-                throw .unimplemented(name)
+                // Among certificates and identities, of which there are none, they select nothing.
+                guard let itemClass, !itemClass.isStored else { throw .unimplemented(name) }
             default: throw .param("unknown key")
             }
         }
@@ -213,10 +221,8 @@ package struct ParsedQuery {
         }
         guard operation == .add || operation == .copyMatching else { return }
         if !returns.isEmpty, !hasResult { throw .param("nowhere to put the result") }
-        // Passwords have no references.
-        guard itemClass == .genericPassword || itemClass == .internetPassword else { return }
-        if returns == .ref { throw .unimplemented("references of passwords") }
-        returns.remove(.ref)
+        // Passwords have no references: asked for nothing else, a call succeeds without a result, as on Apple's systems.
+        if itemClass == .genericPassword || itemClass == .internetPassword { returns.remove(.ref) }
     }
 
     /// Checks a key against the other attributes, and takes over the key's own.
@@ -245,6 +251,11 @@ package struct ParsedQuery {
         try query.judge(key)
         return query
     }
+}
+
+extension ItemClass {
+    /// Whether the keychain stores items of this class; of the others it has none.
+    var isStored: Bool { self != .certificate && self != .identity }
 }
 
 extension KeychainError {

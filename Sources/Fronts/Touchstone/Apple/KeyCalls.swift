@@ -67,11 +67,14 @@ extension KeychainCalls {
     /// Asks the user for what the key's rule requires, then uses the key.
     func use(
         _ representation: Data,
+        at place: KeyPlace,
         under rule: AccessRule,
         _ hardware: HardwareLevel,
         _ operation: KeyOperation
     ) throws(TouchstoneError) -> (KeyUseResult, Assurance) {
         try rule.checkLevel(try level())
+        // The Secure Enclave does not know which keys were deleted; their records do.
+        try checkIsKept(representation, at: place)
         let result: Data
         switch operation {
         case .sign(let message):

@@ -22,6 +22,9 @@ public struct Capability: Sendable, Hashable {
         public let strength: Authenticators
         /// The reasons for ``strength``, such as `grade`: `strong`, `weak`, or `ungraded` if nothing is known of the
         /// sensor.
+        ///
+        /// `gradedBy` is `administrator`, `settings` or `driver`; an ungraded sensor has the strength of a weak one, unless there is
+        /// `acceptedBy`.
         public let evidence: [String: String]
     }
 }

@@ -62,6 +62,8 @@ extension TouchstoneError {
         /// The item or key existed, but can never be opened again: the enrolled fingers or the passcode
         /// changed.
         public static let invalidated = Self("invalidated")
+        /// The key was deleted, and so was every copy of it.
+        public static let deleted = Self("deleted")
         /// The key's expiry date has passed.
         public static let expired = Self("expired")
         /// The stored data was changed or destroyed from outside.

@@ -50,6 +50,7 @@ enum ErrorTable {
         Row(.alreadyExists, nil, -25299, nil, .askForHelp),
         Row(.locked, -1004, -25308, nil, .unlock),
         Row(.invalidated, nil, -25300, nil, .setUpAgain),
+        Row(.deleted, nil, -25300, nil, .setUpAgain),
         Row(.expired, nil, -25300, nil, .setUpAgain),
         Row(.damaged, nil, -26275, nil, .recover),
         Row(.ruleMismatch, nil, -50, nil, .askForHelp),

@@ -16,7 +16,7 @@ extension DeviceKey<KeyPurpose.Sealing> {
     ///   - message: The message, of any length.
     ///   - prompt: The text of the prompt.
     /// - Returns: the code, 32 bytes.
-    /// - Throws: ``TouchstoneError``: `unsupported` for a key made by an older version, `invalidated`, `expired` and the errors
+    /// - Throws: ``TouchstoneError``: `unsupported` for a key made by an older version, `deleted`, `invalidated`, `expired` and the errors
     ///   of a prompt.
     public func authenticationCode(
         for message: Data,

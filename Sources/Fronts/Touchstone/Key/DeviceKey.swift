@@ -119,6 +119,8 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
 
     /// Deletes a key, even an invalidated or expired one, and its waiting successor; shows no prompt.
     ///
+    /// Every later use of the keys throws `deleted`, as for ``delete()``.
+    ///
     /// - Parameters:
     ///   - name: The key's name.
     ///   - group: The key's access group.
@@ -146,9 +148,9 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     ///
     /// - Parameter challenge: As for ``create(_:rule:expires:challenge:group:in:)``; ignored if a successor is already waiting.
     /// - Returns: the successor.
-    /// - Throws: ``TouchstoneError`` as ``create(_:rule:expires:challenge:group:in:)``.
+    /// - Throws: ``TouchstoneError``: `deleted`, and the errors of ``create(_:rule:expires:challenge:group:in:)``.
     public func makeSuccessor(challenge: Data? = nil) async throws(TouchstoneError) -> DeviceKey {
-        let place = try KeyPlace(purpose: Self.purpose, name: name, group: group)
+        let place = try place
         return try await link.recording(name) { () throws(TouchstoneError) in
             let record = try await link.makeSuccessor(of: self, challenge: challenge, at: place)
             return try DeviceKey(record, at: place, link)
@@ -157,17 +159,24 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
 
     /// Deletes this key, but not another one made under its name since; a waiting successor then takes the name.
     ///
+    /// Every later use of the key throws `deleted`, by whatever copy of this value and whatever program.
+    ///
     /// - Returns: whether the key still existed.
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     @discardableResult
     public func delete() async throws(TouchstoneError) -> Deletion {
-        let place = try KeyPlace(purpose: Self.purpose, name: name, group: group)
+        let place = try place
         return try await link.recording(name) { () throws(TouchstoneError) in
             try await link.deleteKey(at: place, representation)
         }
     }
 
     private static var purpose: String { KeyPlace.name(of: Purpose.self) }
+
+    /// The place of the key's record.
+    var place: KeyPlace {
+        get throws(TouchstoneError) { try KeyPlace(purpose: Self.purpose, name: name, group: group) }
+    }
 
     /// - Throws: ``TouchstoneError`` with `expired`.
     func checkTime() throws(TouchstoneError) {
@@ -182,7 +191,7 @@ extension DeviceKey<KeyPurpose.Signing> {
     ///   - message: The message, of any length; its SHA-256 is signed.
     ///   - prompt: The text of the prompt.
     /// - Returns: the signature, and what the use is worth.
-    /// - Throws: ``TouchstoneError``: `invalidated`, `expired` and the errors of a prompt.
+    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `expired` and the errors of a prompt.
     public func sign(
         _ message: Data,
         _ prompt: PromptText = .standard
@@ -204,7 +213,7 @@ extension DeviceKey<KeyPurpose.Agreement> {
     ///   - byteCount: The length of the shared key: 1 to 8160 bytes.
     ///   - prompt: The text of the prompt.
     /// - Returns: the shared key, the same for both parties.
-    /// - Throws: ``TouchstoneError``: `invalidated`, `expired`, `limitExceeded` and the errors of a prompt.
+    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `expired`, `limitExceeded` and the errors of a prompt.
     public func sharedKey(
         with peer: DevicePublicKey,
         info: Data,

@@ -93,15 +93,10 @@ extension KeychainLink {
 
     /// Checks, without a prompt, that a key has its name or waits for it as a successor, and that it can still be used.
     ///
-    /// - Throws: ``TouchstoneError``: `notFound`, `invalidated`, `locked`.
+    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `locked`.
     func checkKey(_ representation: Data, at place: KeyPlace) async throws(TouchstoneError) {
         try await call(nil) { calls throws(TouchstoneError) in
-            let mark = KeyRecord.mark(of: representation)
-            var isThere = false
-            for place in [place, place.ofSuccessor] where !isThere {
-                isThere = try calls.has(place.query(mark: mark))
-            }
-            guard isThere else { throw TouchstoneError(.notFound) }
+            try calls.checkIsKept(representation, at: place)
             try calls.checkKey(representation, at: place)
         }
     }
@@ -162,9 +157,10 @@ extension KeychainLink {
     ) async throws(TouchstoneError) -> (KeyUseResult, Assurance) {
         let (representation, rule, hardware) = (key.representation, key.rule, key.hardware)
         let place = ReusableContexts.Place(self, .key(representation), rule)
+        let keyPlace = try key.place
         let use: @Sendable (KeychainCalls) throws(TouchstoneError) -> (KeyUseResult, Assurance) = {
             calls throws(TouchstoneError) in
-            try calls.use(representation, under: rule, hardware, operation)
+            try calls.use(representation, at: keyPlace, under: rule, hardware, operation)
         }
         return try await recording(key.name) { () throws(TouchstoneError) in
             if let shown = ReusableContexts.shared.find(place), let assurance = shown.assurance {
@@ -201,8 +197,15 @@ extension KeychainCalls {
         return record
     }
 
+    /// - Throws: ``TouchstoneError`` with `deleted` if no record has the key, under its name or waiting for it.
+    func checkIsKept(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
+        let mark = KeyRecord.mark(of: representation)
+        for place in [place, place.ofSuccessor] where try has(place.query(mark: mark)) { return }
+        throw TouchstoneError(.deleted)
+    }
+
     /// Whether there is a record.
-    fileprivate func has(_ record: PasswordQuery) throws(TouchstoneError) -> Bool {
+    private func has(_ record: PasswordQuery) throws(TouchstoneError) -> Bool {
         try ifPresent { () throws(TouchstoneError) in try copy(record, under: nil) } != nil
     }
 
@@ -210,7 +213,8 @@ extension KeychainCalls {
     fileprivate func add(_ record: KeyRecord, at place: KeyPlace) throws(TouchstoneError) {
         let bytes = try SecretCoding.encode(record)
         let attributes = place.query(mark: KeyRecord.mark(of: record.representation))
-        guard try add(NewPassword(attributes: attributes, rule: nil, bytes: bytes)) else {
+        let keys = [record.representation]
+        guard try add(NewPassword(attributes: attributes, rule: nil, bytes: bytes, keys: keys)) else {
             throw TouchstoneError(.alreadyExists)
         }
     }

@@ -15,7 +15,7 @@ extension KeychainLink {
             if let waiting = try calls.record(at: place.ofSuccessor) { return waiting }
             // A deleted key gets no successor, which would bring its name back.
             guard try calls.record(at: place)?.representation == key.representation else {
-                throw TouchstoneError(.notFound)
+                throw TouchstoneError(.deleted)
             }
             return nil
         }

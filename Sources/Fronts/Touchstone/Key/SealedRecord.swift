@@ -17,12 +17,11 @@ extension DeviceKey<KeyPurpose.Sealing> {
     ///   - context: Bytes that ``open(_:context:_:)`` must get too, such as the record's name; they are not part of
     ///     the record.
     /// - Returns: the record: 113 bytes more than the data.
-    /// - Throws: ``TouchstoneError``: `invalidated` if the enrolled fingers have changed since the key was made, `notFound`
-    ///   for a deleted key, `expired`, `locked` before the keychain's first unlock.
+    /// - Throws: ``TouchstoneError``: `invalidated` if the enrolled fingers have changed since the key was made, `deleted`,
+    ///   `expired`, `locked` before the keychain's first unlock.
     public func seal(_ data: Data, context: Data = Data()) async throws(TouchstoneError) -> Data {
         try checkTime()
-        let place = try KeyPlace(purpose: KeyPlace.sealing, name: name, group: group)
-        try await link.checkKey(representation, at: place)
+        try await link.checkKey(representation, at: try place)
         return try SealedRecord.seal(data, to: publicKey, context: context)
     }
 
@@ -34,7 +33,7 @@ extension DeviceKey<KeyPurpose.Sealing> {
     ///   - prompt: The text of the prompt.
     /// - Returns: the data.
     /// - Throws: ``TouchstoneError``: `damaged` for a record that was changed, was sealed for another key or has another
-    ///   context, `invalidated`, `expired` and the errors of a prompt.
+    ///   context, `deleted`, `invalidated`, `expired` and the errors of a prompt.
     public func open(
         _ record: Data,
         context: Data = Data(),

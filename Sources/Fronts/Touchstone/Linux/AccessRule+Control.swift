@@ -1,10 +1,11 @@
 internal import KeychainModel
 
 extension AccessRule {
-    /// The rule as the access control that the daemon enforces, with Apple's flags.
+    /// The rule as the access control that the daemon enforces: Apple's flags, and ``AccessControlFlags/strongSensor`` unless the
+    /// rule is `acceptingWeakBiometry`.
     ///
-    /// `acceptingWeakBiometry`, `requiring` and `reusable` have no flags: this module checks the sensor's grade and the
-    /// hardware level before each use, and ``StoreContext`` measures the age of a prompt.
+    /// `requiring` and `reusable` have no flags: this module checks the hardware level before each use, and ``StoreContext``
+    /// measures the age of a prompt.
     func control(forKey isKey: Bool = false) throws(KeychainError) -> AccessControl {
         let finger: AccessControlFlags = acceptsLaterEnrolments ? .biometryAny : .biometryCurrentSet
         var flags: AccessControlFlags =
@@ -15,6 +16,7 @@ extension AccessRule {
             case .biometryAndPasscode: [finger, .and, .devicePasscode]
             case .whenUnlocked, .afterFirstUnlock: []
             }
+        if wantsStrongSensor { flags.insert(.strongSensor) }
         if isKey { flags.insert(.privateKeyUsage) }
         let accessibility: Accessibility =
             switch need {

@@ -179,8 +179,10 @@ extension Capability.Sensor {
     fileprivate init(_ status: AuthenticationStatus) {
         let facts = status.sensorFacts
         var evidence = ["grade": "\(facts.grade)"]
-        if facts.grade != .ungraded { evidence["gradedBy"] = "administrator" }
-        if facts.matchesOnChip { evidence["matchOnChip"] = "administrator" }
+        if facts.gradedBy != .nobody {
+            evidence[facts.grade == .ungraded ? "acceptedBy" : "gradedBy"] = "\(facts.gradedBy)"
+        }
+        if facts.matchesOnChip { evidence["matchOnChip"] = "\(facts.gradedBy)" }
         evidence["scanType"] = facts.scanType
         switch status.binding {
         case .names: evidence["enrolment"] = "names"
@@ -192,7 +194,7 @@ extension Capability.Sensor {
             name: status.sensor ?? "",
             modality: .fingerprint,
             enrolledCount: status.sensorFault == nil ? status.fingers.count : nil,
-            strength: facts.grade == .weak ? .weakBiometry : [.strongBiometry, .weakBiometry],
+            strength: status.isSensorWeak ? .weakBiometry : [.strongBiometry, .weakBiometry],
             evidence: evidence
         )
     }

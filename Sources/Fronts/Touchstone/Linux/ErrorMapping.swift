@@ -41,7 +41,7 @@ extension TouchstoneError {
         case .closed, .exhausted, .otherHardware, .missingHardware, .missingIndex, .rolledBack, .olderKeybag:
             return .recover
         case .prompterMissing: return .install
-        case .invalidated: return .setUpAgain
+        case .invalidated, .deleted: return .setUpAgain
         // Neither the app nor its user can start the broker; the machine's administrator can.
         case .brokerAway: return .askForHelp
         case .programUnverified: return .retry
@@ -72,13 +72,15 @@ extension TouchstoneError.Code {
         self =
             switch cause {
             case .invalidated: .invalidated
+            case .deleted: .deleted
             case .noCurrentSet: .notEnrolled
             case .damaged, .olderKeybag, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
-            case .owned: .notFound
+            case .owned, .notInExport: .notFound
             case .withoutKeyUsage: .unsupported
             case .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon, .systemDirectory:
                 .denied
             case .enrolmentChanged, .passcodeDue: .lockedOutUntilPasscode
+            case .sensorTooWeak: .sensorTooWeak
             case .timeout: .timedOut
             case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
@@ -87,7 +89,7 @@ extension TouchstoneError.Code {
                 .filesReplaced, .unconfirmedChange:
                 .serviceFailed
             case .weakPasscode: .refused
-            case .prompterMissing, .inBackground, .noAgent: .noPromptPlace
+            case .prompterMissing, .inBackground, .noAgent, .undrawable: .noPromptPlace
             case .locked: .locked
             case .notSetUp: .passcodeNotSet
             case .alreadySetUp: .alreadyExists

@@ -48,17 +48,37 @@ extension KeychainCalls {
         )
     }
 
-    /// - Throws: ``TouchstoneError`` with `invalidated` for a key that can never be used again.
+    /// - Throws: ``TouchstoneError`` with `deleted` or `invalidated` for a key that can never be used again.
     func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
         _ = try below { () throws(KeychainError) in
             let request = ReadKey(representation: Array(representation), prompt: prompt)
             return try client.readKey(request, cancellation: cancellation)
+        }
+        try nameKey(representation, at: place)
+    }
+
+    /// Makes the record of an earlier version name its key, which is deleted with it then.
+    private func nameKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
+        let record = place.query(mark: KeyRecord.mark(of: representation))
+        try ifPresent { () throws(TouchstoneError) in
+            guard try !namesKeys(record) else { return }
+            try below { () throws(KeychainError) in
+                let update = UpdateItems(
+                    query: record.itemQuery([]),
+                    attributes: [.namedKeys: .keys([Array(representation)])],
+                    accessControl: nil,
+                    data: nil,
+                    prompt: prompt
+                )
+                try client.update(update, cancellation: cancellation)
+            }
         }
     }
 
     /// Asks the user for what the key's rule requires, then uses the key.
     func use(
         _ representation: Data,
+        at _: KeyPlace,
         under rule: AccessRule,
         _ hardware: HardwareLevel,
         _ operation: KeyOperation
@@ -67,7 +87,7 @@ extension KeychainCalls {
         let use = KeyUse(operation)
         let status = try below { () throws(KeychainError) in try client.status() }
         try rule.checkLevel(HardwareLevel(status.assurance))
-        if rule.wantsStrongSensor, status.authentication.sensorFacts.grade == .weak {
+        if rule.wantsStrongSensor, status.authentication.isSensorWeak {
             throw .weakSensor(status.authentication.sensor)
         }
         return try below { () throws(KeychainError) in

@@ -24,7 +24,7 @@ struct KeychainCalls {
             defer { withExtendedLifetime(room) {} }
             let item = AddItem(
                 itemClass: .genericPassword,
-                attributes: password.attributes.values,
+                attributes: password.storedAttributes,
                 accessControl: try password.accessControl(),
                 data: try password.bytes.map { bytes throws(KeychainError) in try SecretBytes.locked(bytes) },
                 context: context,
@@ -93,6 +93,13 @@ struct KeychainCalls {
             )
             try client.update(update, cancellation: cancellation)
         }
+    }
+
+    /// Whether a password names private keys that are deleted with it.
+    ///
+    /// - Throws: ``TouchstoneError`` with `notFound`.
+    func namesKeys(_ query: PasswordQuery) throws(TouchstoneError) -> Bool {
+        try copy(query.itemQuery(.attributes)).first()?.attributes?[.heldKeys] != nil
     }
 
     /// Changes the attributes of a password to those of another query.
@@ -183,6 +190,13 @@ struct KeychainCalls {
 }
 
 extension NewPassword {
+    /// The attributes, with the keys that are deleted with the item.
+    var storedAttributes: ItemAttributes {
+        var attributes = attributes.values
+        if !keys.isEmpty { attributes[.namedKeys] = .keys(keys.map { Array($0) }) }
+        return attributes
+    }
+
     func accessControl() throws(KeychainError) -> AccessControl {
         try rule?.control() ?? AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly)
     }

@@ -2,10 +2,11 @@ internal import KeychainClient
 internal import KeychainModel
 internal import SecretMemory
 
-/// Checks authenticators and rules against the sensor's grade: a weak sensor meets only those that accept one.
+/// Checks authenticators and rules against the sensor's grade: a weak sensor, or one that nobody graded or accepted, meets only those
+/// that accept a weak one.
 ///
-/// The daemon grades sensors but accepts a finger on any of them; the check for a strong one is made here, before each
-/// use.
+/// The daemon refuses a finger on a weak sensor for what is stored under a rule that wants a strong one. The check here comes before it:
+/// for prompts, which are not bound to a rule, for what earlier versions stored, and so that no prompt appears.
 extension RemoteKeychain {
     /// The authenticators that remain with the current sensor: the passcode alone if the sensor is weak and not
     /// accepted.
@@ -15,7 +16,7 @@ extension RemoteKeychain {
         guard demand.wantsStrongSensor else { return demand }
         let status = try below { () throws(KeychainError) in try self.status().authentication }
         if let weak = TouchstoneError(weak: status, demand) { throw weak }
-        return status.sensorFacts.grade == .weak ? .passcode : demand
+        return status.isSensorWeak ? .passcode : demand
     }
 }
 
@@ -50,36 +51,34 @@ private final class LastGrades: Sendable {
             return entries[ObjectIdentifier(client)]?.isWeak
         }
         if let last { return last }
-        let grade = try below { () throws(KeychainError) in
-            try client.status().authentication.sensorFacts.grade
+        let isWeak = try below { () throws(KeychainError) in
+            try client.status().authentication.isSensorWeak
         }
         entries.withLock {
-            $0[ObjectIdentifier(client)] = Entry(client: client, isWeak: grade == .weak, time: now)
+            $0[ObjectIdentifier(client)] = Entry(client: client, isWeak: isWeak, time: now)
         }
-        return grade == .weak
+        return isWeak
     }
 }
 
 extension Authenticators {
-    /// Whether biometry counts only on a sensor that is not graded weak.
+    /// Whether biometry counts only on a sensor that is not weak.
     var wantsStrongSensor: Bool { contains(.strongBiometry) && !contains(.weakBiometry) }
 }
 
 extension AccessRule {
-    /// Whether biometry counts only on a sensor that is not graded weak.
+    /// Whether biometry counts only on a sensor that is not weak.
     var wantsStrongSensor: Bool { need.hasBiometry && !acceptsWeakBiometry }
 }
 
 extension TouchstoneError {
     /// The error for a prompt with a weak sensor; nil if the sensor is no obstacle.
     init?(weak status: AuthenticationStatus, _ demand: Authenticators) {
-        guard status.sensorFacts.grade == .weak, demand.wantsStrongSensor, !demand.contains(.passcode) else {
-            return nil
-        }
+        guard status.isSensorWeak, demand.wantsStrongSensor, !demand.contains(.passcode) else { return nil }
         self = .weakSensor(status.sensor)
     }
 
-    /// The error for a sensor that is graded weak.
+    /// The error for a weak sensor.
     static func weakSensor(_ name: String?) -> TouchstoneError {
         TouchstoneError(.sensorTooWeak, part: "sensor", details: name.map { [$0] } ?? [])
     }

@@ -5,11 +5,11 @@ public struct Authenticators: OptionSet, Sendable, Hashable {
     /// Accepts any bits; bits without a constant here are rejected where they are used.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A finger, on any sensor except one that is graded weak.
+    /// A finger, on any sensor except a weak one, which includes one that was neither graded nor accepted.
     ///
     /// The reasons for the grade are in ``Capability/Sensor/evidence``.
     public static let strongBiometry = Authenticators(rawValue: 1 << 0)
-    /// A finger, on any sensor, even one that is graded weak.
+    /// A finger, on any sensor, even a weak one.
     public static let weakBiometry = Authenticators(rawValue: 1 << 1)
     /// The keychain's passcode.
     public static let passcode = Authenticators(rawValue: 1 << 2)

@@ -18,6 +18,8 @@ struct NewPassword: Sendable {
     /// The rule for reading the bytes; nil: this program, after the first unlock.
     let rule: AccessRule?
     let bytes: Data?
+    /// The representations of the private keys that are deleted with the item; on Apple's systems they are not.
+    var keys: [Data] = []
 }
 
 /// A generic password without its bytes.

@@ -27,12 +27,13 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// Makes a DPoP proof for one request.
+    /// Makes a DPoP proof for one request, with or without an access token.
     func proof(
         by key: Data,
         _ method: String,
         _ url: String,
-        nonce: String?
+        nonce: String?,
+        access: String?
     ) async throws(TouchstoneError) -> String {
         try await keychain.perform(.standard) { client, prompt, cancellation throws(TouchstoneError) in
             try onDevice { () throws(DeviceError) in
@@ -41,6 +42,7 @@ struct DeviceKeys: Sendable {
                         method: method,
                         url: url,
                         nonce: nonce,
+                        accessToken: access,
                         asking: prompt,
                         cancellation: cancellation
                     )
@@ -122,6 +124,13 @@ struct DeviceKeys: Sendable {
         }
     }
 
+    /// The representation of a credential's key.
+    static func representation(of credential: Data) throws(TouchstoneError) -> [UInt8] {
+        try onDevice { () throws(DeviceError) in
+            try DeviceCredential(parsing: Array(credential)).representation
+        }
+    }
+
     /// Whether a credential's key can still be used; shows no prompt.
     ///
     /// - Throws: `TouchstoneError`: `locked`, and other errors that prevent the check.
@@ -140,7 +149,7 @@ struct DeviceKeys: Sendable {
             }
             return true
         } catch {
-            guard error.code == .invalidated else { throw error }
+            guard error.code == .invalidated || error.code == .deleted else { throw error }
             return false
         }
     }

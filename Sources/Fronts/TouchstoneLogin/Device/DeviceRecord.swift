@@ -98,8 +98,12 @@ struct DeviceStore: Sendable {
     }
 
     /// Stores the record, replacing any other.
+    ///
+    /// The credential's key is deleted with the record, or when another credential takes its place. The session key is not: a session
+    /// that was begun before goes on with it.
     func write(_ record: DeviceRecord) async throws(TouchstoneError) {
-        try await records.write(record, for: Self.device)
+        let key = try DeviceKeys.representation(of: record.credential)
+        try await records.replaceUnread(record, for: Self.device, keys: [key])
     }
 
     // MARK: The token

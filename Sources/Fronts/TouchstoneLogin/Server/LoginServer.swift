@@ -4,7 +4,7 @@ internal import SecretMemory
 internal import Touchstone
 internal import WebAuthnModel
 
-/// The HTTP API of one server: JSON requests and replies, DPoP proofs where a session begins, error codes.
+/// The HTTP API of one server: JSON requests and replies, DPoP proofs, error codes.
 ///
 /// Its state is the server's last DPoP nonce, and the values that the server must not send twice.
 final class LoginServer: Sendable {
@@ -41,6 +41,9 @@ final class LoginServer: Sendable {
         origin = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)\(port)"
     }
 
+    /// Makes a DPoP proof for method, address, nonce and access token of a request.
+    typealias Prove = (String, String, String?, String?) async throws(TouchstoneError) -> String
+
     /// Sends a request and returns the members of its reply.
     ///
     /// - Parameters:
@@ -48,7 +51,7 @@ final class LoginServer: Sendable {
     ///   - path: The path, starting with `/v1`.
     ///   - body: The content.
     ///   - access: The session's access token.
-    ///   - prove: Makes a DPoP proof for method, address and nonce; nil for a request without one.
+    ///   - prove: Makes its proof; nil for a request without one.
     /// - Returns: the members; empty for a reply without content.
     /// - Throws: `TouchstoneError`: `unreachable`, `timedOut`, `untrustedServer`, `badReply`, `replayed`, and the
     ///   errors for the server's error codes.
@@ -57,7 +60,7 @@ final class LoginServer: Sendable {
         _ path: String,
         _ body: Body = .none,
         access: String? = nil,
-        prove: ((String, String, String?) async throws(TouchstoneError) -> String)? = nil
+        prove: Prove? = nil
     ) async throws(TouchstoneError) -> JSONObject {
         let address = try address(path)
         var headers = ["Accept": "application/json"]
@@ -75,7 +78,7 @@ final class LoginServer: Sendable {
         // The server sends a nonce in reply to a proof without one or with an old one (RFC 9449, section 8).
         for isLast in [false, true] {
             if let prove {
-                headers["DPoP"] = try await prove(method, base + path, nonce.withLock(\.self))
+                headers["DPoP"] = try await prove(method, base + path, nonce.withLock(\.self), access)
             }
             let request = LoginRequest(method: method, url: address, headers: headers, body: content)
             let response = try await transport.send(request, within: patience)

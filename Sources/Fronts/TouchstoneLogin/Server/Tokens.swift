@@ -7,7 +7,7 @@ struct Tokens: Sendable {
     /// When the access token expires, by the local clock.
     let expires: ContinuousClock.Instant
     /// Bound to the device's session key, so it cannot be used elsewhere.
-    let refresh: String
+    var refresh: String
     /// The authentication context, such as `phrh`.
     let context: String
 
@@ -36,6 +36,18 @@ struct Tokens: Sendable {
         self.refresh = refresh
         self.context = context
         expires = .now + .seconds(seconds) - Self.margin
+    }
+}
+
+/// A service that an access token is for, and what it may do there (RFC 8707).
+struct Audience: Sendable, Hashable {
+    let resource: String
+    /// Empty: all that the server's settings allow.
+    let scope: [String]
+
+    /// The fields of a request for tokens.
+    var fields: [(name: String, value: String)] {
+        [("resource", resource)] + (scope.isEmpty ? [] : [("scope", scope.joined(separator: " "))])
     }
 }
 

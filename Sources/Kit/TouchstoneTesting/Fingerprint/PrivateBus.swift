@@ -74,24 +74,33 @@ package actor PrivateBus {
     ///   - sensors: none for a bus without fprintd.
     ///   - wrapper: a command that runs the programs, for example in a namespace.
     ///   - rules: polkit's rules; nil for rules that allow every user everything with fprintd.
+    ///   - startsFprintd: false to call ``startFprintd()`` later: fprintd looks for logind only at its start.
     /// - Returns: the bus, with everything on it ready.
     /// - Throws: ``TestKitError`` when a program is missing or does not come up.
     package static func start(
         sensors: [Sensor] = [.image],
         through wrapper: [String] = [],
-        rules: String? = nil
+        rules: String? = nil,
+        startsFprintd: Bool = true
     ) async throws -> PrivateBus {
-        try await start(sensors: sensors, mayStartPolkit: geteuid() == 0, wrapper, rules)
+        try await start(
+            sensors: sensors,
+            mayStartPolkit: geteuid() == 0,
+            startsFprintd: startsFprintd,
+            wrapper,
+            rules
+        )
     }
 
-    /// Starts a bus with a scripted polkit, which ``deny()`` makes refuse.
+    /// Starts a bus with a scripted polkit, which ``deny()`` makes refuse, and without fprintd.
     static func startDeniable(sensors: [Sensor]) async throws -> PrivateBus {
-        try await start(sensors: sensors, mayStartPolkit: false)
+        try await start(sensors: sensors, mayStartPolkit: false, startsFprintd: false)
     }
 
     private static func start(
         sensors: [Sensor],
         mayStartPolkit: Bool,
+        startsFprintd: Bool,
         _ wrapper: [String] = [],
         _ rules: String? = nil
     ) async throws -> PrivateBus {
@@ -112,7 +121,7 @@ package actor PrivateBus {
         try await bus.waitForBus()
         if !sensors.isEmpty {
             try await bus.startPolkit(mayStart: mayStartPolkit)
-            try await bus.startFprintd()
+            if startsFprintd { try await bus.startFprintd() }
         }
         return bus
     }

@@ -75,6 +75,22 @@ package actor ScriptedLogind {
         try await Deadline.wait(for: "\(count) delays") { delays.count >= count ? delays.held : nil }
     }
 
+    /// Waits until each of `holders` delays sleep, as Touchstone's driver and fprintd do from their start or the wake-up on; one
+    /// that is named twice has two delays.
+    package func waitUntilDelayed(by holders: [String] = [touchstone]) async throws {
+        try await Deadline.wait(for: "delays of sleep by \(holders)") {
+            let areAll = holders.allSatisfy { who in
+                delays.held(by: who) >= holders.count { $0 == who }
+            }
+            return areAll ? true : nil
+        }
+    }
+
+    /// The name that Touchstone's driver gives for its delay.
+    package static let touchstone = "Touchstone"
+    /// The name that fprintd gives.
+    package static let fprintd = Fprint.busName
+
     /// Waits until no client delays sleep any more.
     package func waitUntilNotDelayed() async throws {
         try await Deadline.wait(for: "leave to sleep") { delays.held == 0 ? true : nil }
@@ -96,26 +112,31 @@ package actor ScriptedLogind {
 
 /// The granted delays: one pipe each, whose other end reports a hang-up when the last holder closes it.
 private final class SleepDelays: Sendable {
-    private let pipes = Guarded<[BusDescriptor]>([])
+    private let pipes = Guarded<[(who: String, end: BusDescriptor)]>([])
 
     var count: Int { pipes.withLock(\.count) }
 
-    var held: Int {
+    var held: Int { held { _ in true } }
+
+    func held(by who: String) -> Int { held { $0 == who } }
+
+    private func held(_ isCounted: (String) -> Bool) -> Int {
         pipes.withLock { pipes in
-            pipes.count { pipe in
+            pipes.count { who, pipe in
                 var entry = pollfd(fd: pipe.number, events: 0, revents: 0)
+                guard isCounted(who) else { return false }
                 return unsafe poll(&entry, 1, 0) == 0
             }
         }
     }
 
+    /// Grants a delay: `what`, `who`, `why` and `mode`.
     func take(_ arguments: [String]) -> BusPeer.Answer {
         var ends: [CInt] = [-1, -1]
-        guard arguments.first == "sleep", arguments.last == "delay", unsafe pipe(&ends) == 0 else {
-            return .init(error: "org.freedesktop.DBus.Error.InvalidArgs")
-        }
+        guard arguments.count == 4, arguments[0] == "sleep", arguments[3] == "delay", unsafe pipe(&ends) == 0
+        else { return .init(error: "org.freedesktop.DBus.Error.InvalidArgs") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        pipes.withLock { $0.append(BusDescriptor(adopting: ends[0])) }
+        pipes.withLock { $0.append((arguments[1], BusDescriptor(adopting: ends[0]))) }
         return .init([.descriptor(BusDescriptor(adopting: ends[1]))])
     }
 }

@@ -26,9 +26,14 @@ extension KeychainParts {
         case .damage: try await damage()
         case .lock: try await apart { [keychain] in try keychain.client.lock() }
         case .suspend:
+            // Without their delays, which both take soon after their start, nothing would tell that they handled the signal.
+            let holders = [ScriptedLogind.touchstone] + (sensor == nil ? [] : [ScriptedLogind.fprintd])
+            try await logind.waitUntilDelayed(by: holders)
             try await logind.prepareForSleep(true)
             try await logind.waitUntilNotDelayed()
             try await logind.prepareForSleep(false)
+            // They delay the next sleep once they know of the wake-up.
+            try await logind.waitUntilDelayed(by: holders)
         case .removePasscode:
             try await restart {
                 try FileManager.default.removeItem(atPath: self.keychain.layout.dataDirectory)

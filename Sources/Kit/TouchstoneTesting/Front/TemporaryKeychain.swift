@@ -100,11 +100,13 @@ final class KeychainParts: Sendable {
         // First, because a new user is most likely to meet this error.
         try Programs.checkDaemon()
         let bus = try await PrivateBus.startDeniable(sensors: reader.map { [$0.sensor] } ?? [])
+        let logind = try await ScriptedLogind(bus)
+        if reader != nil { try await bus.startFprintd() }
         let parts = try KeychainParts(
             person: try PromptedPerson(passcode: PrivateKeychain.passcode),
             bus: bus,
             sensor: reader?.sensor,
-            logind: try await ScriptedLogind(bus),
+            logind: logind,
             chip: chip == nil ? nil : try await SoftwareTPM.start(),
             clock: clock
         )

@@ -131,30 +131,26 @@ package final class SignInServer: Sendable {
 
     deinit { process.stop() }
 
-    /// Signs in by password and removes all devices of the account, as its owner would from another computer.
+    /// Removes all devices of the account, as an administrator does.
     ///
     /// - Returns: the number of removed devices.
     package func revokeDevices() throws -> Int {
-        let login: JSONValue = ["username": .string(Self.user), "password": .string(Self.password)]
-        let tokens = try call("POST", "/v1/login/password", login)
-        let access = tokens.object?["access_token"]?.string ?? ""
-        let list = try call("GET", "/v1/credentials", access: access).object?["credentials"]?.array ?? []
+        let users = try administer("GET", "/users").object?["users"]?.array ?? []
+        let user = users.first { $0.object?["username"]?.string == Self.user }?.object?["id"]?.string ?? ""
+        let list = try administer("GET", "/users/\(user)/credentials").object?["credentials"]?.array ?? []
         for credential in list {
             let id = credential.object?["id"]?.string ?? ""
-            _ = try call("DELETE", "/v1/credentials/\(id)", access: access)
+            _ = try administer("DELETE", "/users/\(user)/credentials/\(id)")
         }
         return list.count
     }
 
-    private func call(
-        _ method: String,
-        _ path: String,
-        _ body: JSONValue? = nil,
-        access: String? = nil
-    ) throws -> JSONValue {
-        var headers = ["Content-Type": "application/json"]
-        if let access { headers["Authorization"] = "Bearer \(access)" }
-        let answer = try api.send(method, path, headers: headers, body: body?.json ?? [])
+    private func administer(_ method: String, _ path: String) throws -> JSONValue {
+        let answer = try administration.send(
+            method,
+            "/admin/v1\(path)",
+            headers: ["Authorization": "Bearer \(token)"]
+        )
         guard (200..<300).contains(answer.status) else {
             throw TestKitError.unexpected("\(path): \(String(decoding: answer.body, as: UTF8.self))")
         }

@@ -10,12 +10,15 @@ struct TerminalText {
         case control
         /// `ESC ]`, `ESC P`, `ESC X`, `ESC ^`, `ESC _`: until `BEL` or `ESC \`.
         case string
-        /// `ESC (` and the like: one more byte.
-        case charset
+        /// `ESC (`, `ESC )` or `ESC #`: one more byte.
+        case charset(of: UInt8)
     }
 
     private var state = State.text
-    private var drawsLines = false
+    /// Whether the character sets G0 and G1 are that of line-drawing characters.
+    private var drawsLines = (false, false)
+    /// Whether G1 is used, between `SO` and `SI`.
+    private var isShiftedOut = false
 
     /// The visible text, with a space or a line feed where the cursor was moved.
     private(set) var visible: [UInt8] = []
@@ -32,7 +35,8 @@ struct TerminalText {
             case UInt8(ascii: "]"), UInt8(ascii: "P"), UInt8(ascii: "X"), UInt8(ascii: "^"),
                 UInt8(ascii: "_"):
                 state = .string
-            case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "#"): state = .charset
+            case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "#"):
+                state = .charset(of: octet)
             default: state = .text
             }
         case .control:
@@ -45,8 +49,10 @@ struct TerminalText {
             state = .text
         case .string:
             if octet == 0x1B { state = .escape } else if octet == 0x07 { state = .text }
-        case .charset:
-            drawsLines = octet == UInt8(ascii: "0")
+        case .charset(let designator):
+            let isOfLines = octet == UInt8(ascii: "0")
+            if designator == UInt8(ascii: "(") { drawsLines.0 = isOfLines }
+            if designator == UInt8(ascii: ")") { drawsLines.1 = isOfLines }
             state = .text
         }
     }
@@ -55,9 +61,10 @@ struct TerminalText {
         switch octet {
         case 0x1B: state = .escape
         case UInt8(ascii: "\n"), UInt8(ascii: " "): visible.append(octet)
+        case 0x0E, 0x0F: isShiftedOut = octet == 0x0E
         case 0..<0x20, 0x7F: break
         default:
-            if drawsLines { return }
+            if isShiftedOut ? drawsLines.1 : drawsLines.0 { return }
             visible.append(octet)
             compact.append(octet)
         }

@@ -25,12 +25,14 @@ public struct AccessControlFlags: OptionSet, Hashable, Sendable {
     public static let privateKeyUsage = AccessControlFlags(rawValue: 1 << 30)
     /// An application password is needed besides the constraints.
     public static let applicationPassword = AccessControlFlags(rawValue: 1 << 31)
+    /// A finger counts only on a sensor that is not weak (``SensorFacts/isWeak``); Apple has no such flag.
+    public static let strongSensor = AccessControlFlags(rawValue: 1 << 48)
 
     static let constraints: AccessControlFlags = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
     ]
     static let known: AccessControlFlags = constraints.union([
-        .or, .and, .privateKeyUsage, .applicationPassword,
+        .or, .and, .privateKeyUsage, .applicationPassword, .strongSensor,
     ])
 }
 

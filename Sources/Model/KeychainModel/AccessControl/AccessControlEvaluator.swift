@@ -46,9 +46,13 @@ extension AccessControl {
     public func covered(by proof: AuthenticationProof, for operation: AccessOperation) -> Bool {
         guard proof.operation == nil || proof.operation == operation else { return false }
         let wanted = constraints
+        var met = proof.satisfied
+        if flags.contains(.strongSensor), proof.isOfWeakSensor {
+            met.subtract([.biometryAny, .biometryCurrentSet])
+        }
         switch combination {
-        case .all: return wanted.allSatisfy(proof.satisfied.contains)
-        case .any: return wanted.contains(where: proof.satisfied.contains)
+        case .all: return wanted.allSatisfy(met.contains)
+        case .any: return wanted.contains(where: met.contains)
         }
     }
 

@@ -17,6 +17,8 @@ public struct AuthenticationProof: Sendable {
     public let context: ContextID
     /// The key derived from the passcode; nil if the passcode was not shown.
     public let passcodeKey: PasscodeKey?
+    /// Whether the finger was shown on a weak sensor (``SensorFacts/isWeak``).
+    public let isOfWeakSensor: Bool
 
     /// Creates a proof; for the authentication engine only.
     @_spi(AuthenticationEngine)
@@ -26,7 +28,8 @@ public struct AuthenticationProof: Sendable {
         operation: AccessOperation?,
         time: BootTime,
         context: ContextID,
-        passcodeKey: PasscodeKey?
+        passcodeKey: PasscodeKey?,
+        isOfWeakSensor: Bool
     ) {
         self.factors = factors
         self.satisfied = satisfied
@@ -34,6 +37,7 @@ public struct AuthenticationProof: Sendable {
         self.time = time
         self.context = context
         self.passcodeKey = passcodeKey
+        self.isOfWeakSensor = isOfWeakSensor
     }
 }
 

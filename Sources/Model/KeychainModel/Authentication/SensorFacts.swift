@@ -2,25 +2,54 @@
 public struct SensorFacts: Hashable, Sendable {
     /// How trustworthy a match on the sensor is.
     public enum Grade: UInt8, Sendable {
-        /// Not in the administrator's table.
+        /// Nothing is known of it.
         case ungraded = 0
-        /// The administrator's table says weak.
+        /// Weak.
         case weak = 1
-        /// The administrator's table says strong.
+        /// Strong.
         case strong = 2
+    }
+
+    /// Where the grade comes from.
+    public enum Grader: UInt8, Sendable, CaseIterable {
+        /// Nobody graded the sensor.
+        case nobody = 0
+        /// The administrator's table.
+        case administrator = 1
+        /// The daemon's settings, which grade a sensor weak, or accept it ungraded.
+        case settings = 2
+        /// What is known of the sensor's driver.
+        case driver = 3
     }
 
     /// How trustworthy a match on the sensor is.
     public var grade: Grade
-    /// Whether the administrator's table says that the sensor compares fingers itself.
+    /// Who graded or accepted the sensor.
+    public var gradedBy: Grader
+    /// Whether who graded the sensor says that it compares fingers itself.
     public var matchesOnChip: Bool
     /// fprintd's property `scan-type`, `press` or `swipe`; nil if it is not reported.
     public var scanType: String?
 
     /// Describes a sensor.
-    public init(grade: Grade = .ungraded, matchesOnChip: Bool = false, scanType: String? = nil) {
+    public init(
+        grade: Grade = .ungraded,
+        gradedBy: Grader = .nobody,
+        matchesOnChip: Bool = false,
+        scanType: String? = nil
+    ) {
         self.grade = grade
+        self.gradedBy = gradedBy
         self.matchesOnChip = matchesOnChip
         self.scanType = scanType
+    }
+
+    /// Whether a finger on the sensor meets only demands that accept a weak one: it was graded weak, or neither graded nor accepted.
+    public var isWeak: Bool {
+        switch grade {
+        case .weak: true
+        case .ungraded: gradedBy == .nobody
+        case .strong: false
+        }
     }
 }

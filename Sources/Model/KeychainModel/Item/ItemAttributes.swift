@@ -51,6 +51,10 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
     public static let accessControl = AttributeKey(rawValue: "accc")
     /// The digests that compare an item without opening it (``ReplaceItem/mark``); made and kept by the store alone.
     public static let secretMark = AttributeKey(rawValue: "smrk")
+    /// The private keys that are deleted with an item, as its writer names them (``AttributeValue/keys(_:)``); not stored.
+    public static let namedKeys = AttributeKey(rawValue: "nkey")
+    /// The private keys that are deleted with an item; made and kept by the store alone.
+    public static let heldKeys = AttributeKey(rawValue: "hkey")
     /// `kSecAttrSecurityDomain`.
     public static let securityDomain = AttributeKey(rawValue: "sdmn")
     /// `kSecAttrServer`.

@@ -40,8 +40,12 @@ public struct AuditEvent: Sendable, Equatable {
         case suspended = "suspended"
         /// The passcode was changed.
         case passcodeChanged = "passcodeChanged"
+        /// The recovery code was replaced.
+        case recoveryCodeChanged = "recoveryCodeChanged"
         /// The recovery code was used.
         case keybagRecovered = "keybagRecovered"
+        /// A backup was written.
+        case keychainBackedUp = "keychainBackedUp"
         /// The keychain's files were put aside.
         case keybagPutAside = "keybagPutAside"
         /// The enrolled fingers changed.

@@ -39,6 +39,14 @@ public protocol Authenticator: Sendable {
     /// Prompts for the recovery code, then twice for a new passcode, and opens the keybag with them.
     func recover(_ request: PromptRequest) async throws(AuthenticationError)
 
+    /// Prompts for the passcode, shows a new recovery code until it is typed back, and replaces the former one.
+    func changeRecoveryCode(_ request: PromptRequest) async throws(AuthenticationError)
+
+    /// Prompts for the recovery code until it is right; changes nothing.
+    ///
+    /// - Throws: ``AuthenticationError`` `authenticationFailed` with the cause ``DriverCause/recoveryCode`` after wrong ones.
+    func checkRecoveryCode(_ request: PromptRequest) async throws(AuthenticationError)
+
     /// Has the user confirm it by typing two words, and puts the keychain's files aside.
     func startOver(_ request: PromptRequest) async throws(AuthenticationError)
 
@@ -163,6 +171,8 @@ public struct AuthenticationStatus: Sendable, Equatable {
     public var isTamperedWith: Bool = false
     /// The known facts about the sensor; empty without one.
     public var sensorFacts = SensorFacts()
+    /// Whether there is a sensor, and it is weak.
+    public var isSensorWeak: Bool { sensor != nil && sensorFault == nil && sensorFacts.isWeak }
 
     /// Reports an initial state.
     public init(

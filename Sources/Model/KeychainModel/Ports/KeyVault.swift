@@ -1,9 +1,11 @@
+internal import CBOR
 public import SecretMemory
 
 /// Private keys that can be used but never exported (`kSecAttrTokenIDSecureEnclave`).
 ///
 /// A key's representation is sealed: it opens only for this keybag, this hardware and its access group. The caller
-/// stores it; a permanent key is an item that contains it.
+/// stores it; a permanent key is an item that contains it, or names it (``AttributeKey/namedKeys``). With the first such item
+/// that is deleted, the key is, and so is every copy of its representation.
 public protocol KeyVault: Sendable {
     /// Creates a P-256 key.
     ///
@@ -20,7 +22,8 @@ public protocol KeyVault: Sendable {
     /// Decodes a representation without using the key, which has to belong to one of these groups.
     ///
     /// - Throws: `errSecDecode` for one that is not authentic or belongs to another keybag, group or hardware,
-    ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` if its enrolled set no longer exists.
+    ///   `errSecItemNotFound` with the cause ``DriverCause/deleted`` for a deleted key, with ``DriverCause/invalidated`` if its
+    ///   enrolled set no longer exists. While the items cannot be read, it is unknown which keys were deleted: their error.
     func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey
 
     /// Uses a key, or returns the access control that the user must satisfy first.
@@ -70,6 +73,8 @@ public struct EnclaveKey: Sendable, Equatable {
 
     /// The longest representation, in bytes.
     public static let longestRepresentation = 4096
+    /// The most keys that one item may name.
+    public static let mostNamed = 3
 
     /// Describes a key.
     public init(representation: [UInt8], publicKey: [UInt8], accessControl: AccessControl, isHardware: Bool) {
@@ -105,6 +110,23 @@ public enum KeyUse: Sendable, Equatable {
         case .agree: .useKeyKeyExchange
         case .decrypt: .useKeyDecrypt
         }
+    }
+}
+
+extension AttributeValue {
+    /// The value of ``AttributeKey/namedKeys``: CBOR, an array of representations, at most ``EnclaveKey/mostNamed``.
+    public static func keys(_ representations: [[UInt8]]) -> AttributeValue {
+        .data(CBORValue.array(representations.map { .bytes($0) }).encoded())
+    }
+
+    /// The representations; nil if it is no value of ``AttributeKey/namedKeys``.
+    public var namedKeys: [[UInt8]]? {
+        guard case .data(let octets) = self, case .array(let parts)? = try? CBORValue(decoding: octets),
+            parts.count <= EnclaveKey.mostNamed
+        else { return nil }
+        var keys: [[UInt8]] = []
+        for case .bytes(let representation) in parts { keys.append(representation) }
+        return keys.count == parts.count ? keys : nil
     }
 }
 

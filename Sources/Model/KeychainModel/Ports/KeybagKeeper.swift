@@ -76,6 +76,14 @@ public protocol KeybagKeeper: Sendable {
         proof: AuthenticationProof
     ) async throws(KeychainError)
 
+    /// Replaces the recovery code atomically; the keybag must be unlocked and the proof must include the passcode.
+    ///
+    /// The former code opens nothing of this keybag then, only what was written before: exports, and copies of its files.
+    func changeRecoveryCode(
+        to code: borrowing SecretBytes,
+        proof: AuthenticationProof
+    ) async throws(KeychainError)
+
     /// Opens the keybag with its recovery code and sets a new passcode; the old one becomes invalid.
     ///
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code.

@@ -8,9 +8,13 @@ public protocol KeychainArchive: Sendable {
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code.
     func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport
 
-    /// Creates an empty file for an export that arrives in parts.
+    /// Writes a backup: all items that may leave this machine, as they are stored, which the recovery code opens.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` if there is a keychain already.
+    /// No item is opened for it. The keybag may be locked, if it was unlocked since the start.
+    /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` before the first unlock.
+    func backUp() async throws(KeychainError) -> KeychainExport
+
+    /// Creates an empty file for an export that arrives in parts.
     func makeExportFile() async throws(KeychainError) -> any ExportFile
 
     /// Checks the start of an export, before a code is prompted for.
@@ -43,6 +47,34 @@ public protocol KeychainArchive: Sendable {
         recoveryCode: borrowing SecretBytes,
         enrolled: Enrolment?
     ) async throws(KeychainError) -> Int
+
+    /// Reads an export's items, which changes nothing and needs no keychain.
+    ///
+    /// - Returns: the items, part by part.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code.
+    func read(
+        _ export: any ExportFile,
+        recoveryCode: borrowing SecretBytes
+    ) throws(KeychainError) -> any ExportWork
+
+    /// Merges an export into the unlocked keychain: adds the items that it does not have.
+    ///
+    /// Each part is stored durably and all or nothing. An interrupted merge is repeated: items that were added are then
+    /// the same.
+    /// - Parameters:
+    ///   - export: an export that was read to its end (``accepts(recoveryCode:of:)``).
+    ///   - recoveryCode: the export's.
+    ///   - proof: of this keychain's passcode, by whose key items are compared that need it.
+    ///   - merge: which items, and what happens in a conflict.
+    /// - Returns: the merge, which stores nothing before its first part.
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``KnownCause/notInExport`` for a name without an
+    ///   item.
+    func merge(
+        _ export: any ExportFile,
+        recoveryCode: borrowing SecretBytes,
+        proof: AuthenticationProof,
+        _ merge: ExportMerge
+    ) throws(KeychainError) -> any ExportWork
 }
 
 /// Prompts the user for the secrets needed to move a keychain.
@@ -62,6 +94,13 @@ public protocol KeychainMover: Sendable {
         into archive: any KeychainArchive,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> Int
+
+    /// Prompts for the export's recovery code until it is right, and reads the export to its end.
+    func recoveryCode(
+        of export: any ExportFile,
+        in archive: any KeychainArchive,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> SecretBytes
 }
 
 /// The sealed bytes of an export; deleted with the last reference.

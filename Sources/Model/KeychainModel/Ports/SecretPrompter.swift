@@ -191,6 +191,8 @@ public struct PromptError: Error, Sendable, Equatable {
         case inBackground = "inBackground"
         /// No agent runs that could draw for a daemon of another account.
         case noAgent = "noAgent"
+        /// The prompt does not fit on the terminal, or has characters that the terminal does not take.
+        case undrawable = "undrawable"
         /// The pinentry program is not installed.
         case prompterMissing = "prompterMissing"
         /// The program failed.

@@ -89,6 +89,16 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case eraseItems = 43
     /// ``PromptFields``: put the keychain's files aside, so that another keychain can be created.
     case startOver = 44
+    /// ``PromptFields``: replace the recovery code.
+    case changeRecoveryCode = 45
+    /// ``PromptFields``: check a recovery code that the user types.
+    case checkRecoveryCode = 46
+    /// ``ExportRequest``: read the export of ``sendImport``, or merge it into the keychain.
+    ///
+    /// Answered by any number of ``ExportItems``. Only for the daemon's own command.
+    case openExport = 47
+    /// ``PromptFields``: write a backup; answered by any number of ``ExportPart``. Only for the daemon's own command.
+    case backUp = 48
     /// No body; answered by ``AppsReply``. Only for the daemon's own command.
     case listApps = 60
     /// ``MoveItems``; answered by ``MoveReply``. Only for the daemon's own command.

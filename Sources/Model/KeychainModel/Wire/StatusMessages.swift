@@ -51,7 +51,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 29)
+        writer.writeArrayHead(count: 30)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -77,6 +77,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(optionalText: itemsFault?.domain)
         writer.write(optionalText: itemsFault?.code)
         writer.write(unsigned: UInt64(status.sensorFacts.grade.rawValue))
+        writer.write(unsigned: UInt64(status.sensorFacts.gradedBy.rawValue))
         writer.write(status.sensorFacts.matchesOnChip)
         writer.write(optionalText: status.sensorFacts.scanType)
         writer.write(optionalText: brokerFault?.domain)
@@ -85,7 +86,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(29)
+        try reader.readFields(30)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -111,11 +112,12 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         status.isTamperedWith = try reader.readBool()
         storeFaults = try reader.readTexts()
         itemsFault = try Self.readCause(&reader)
-        guard let grade = UInt8(exactly: try reader.readUnsigned()).flatMap(SensorFacts.Grade.init) else {
-            throw WireError.malformed
-        }
+        guard let grade = UInt8(exactly: try reader.readUnsigned()).flatMap(SensorFacts.Grade.init),
+            let grader = UInt8(exactly: try reader.readUnsigned()).flatMap(SensorFacts.Grader.init)
+        else { throw WireError.malformed }
         status.sensorFacts = SensorFacts(
             grade: grade,
+            gradedBy: grader,
             matchesOnChip: try reader.readBool(),
             scanType: try reader.readOptional { try $0.readText() }
         )

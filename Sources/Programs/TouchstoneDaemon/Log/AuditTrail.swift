@@ -63,7 +63,7 @@ final class AuditTrail: AuditLog {
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
-            .keybagPutAside, .generationCounted, .formerSealRemoved:
+            .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
             .notice
         }
     }
@@ -71,8 +71,9 @@ final class AuditTrail: AuditLog {
     private static func outcome(of kind: AuditEvent.Kind) -> String {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
-            .keybagRecovered, .keybagPutAside, .lockoutProtected, .itemsMoved, .itemAccessed, .keyAccessed,
-            .generationCounted, .formerSealRemoved:
+            .keybagRecovered, .keychainBackedUp, .keybagPutAside, .lockoutProtected, .itemsMoved,
+            .itemAccessed, .keyAccessed,
+            .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,
             .escrowRefused, .generationUncounted, .formerSealKept:

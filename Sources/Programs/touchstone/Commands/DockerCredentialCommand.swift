@@ -18,7 +18,8 @@ struct DockerCredentialCommand: ParsableCommand {
             """
     )
 
-    private static let label = "docker"
+    /// Of all credentials of docker.
+    static let label = "docker"
     /// docker-credential-helpers, credentials/error.go.
     private static let notFound = "credentials not found in native keychain"
     private static let noServer = "no credentials server URL"
@@ -78,7 +79,7 @@ struct DockerCredentialCommand: ParsableCommand {
         let requirement = try CredentialStore.requirement()
         let store = CredentialStore()
         let wanted = CredentialStore.Wanted(
-            name: try CredentialStore.name(Array("docker:".utf8) + server),
+            name: try CredentialName.name("docker:" + CredentialName.escaped(server, keeping: "")),
             label: Self.label,
             details: details,
             secret: try members.secret("Secret"),

@@ -8,7 +8,7 @@ import SecretMemory
 struct EditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "edit",
-        abstract: "Change a secret in an editor.",
+        abstract: "Change a secret in an editor, or write a new one.",
         discussion: """
             Runs $VISUAL or $EDITOR on a file in memory (tmpfs) that nobody else can read and that is wiped afterwards. \
             What the secret requires is asked for once, and stays. An editor may keep copies elsewhere: Vim is told \
@@ -19,6 +19,9 @@ struct EditCommand: ParsableCommand {
 
     @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
+
+    @Option(help: "What reading a new secret requires: finger, passcode, either or none.")
+    var require = Requirement.either
 
     func run() throws {
         // Before the user is prompted.
@@ -32,33 +35,63 @@ struct EditCommand: ParsableCommand {
         let editor = try Editor()
         let context = RemoteKeychain.shared.makeContextNumber()
         let secrets = StoredSecrets()
-        let old = try secrets.read(name, reason: "Edit '\(name.text)'.", context: context)
+        let rule = try require.accessControl()
+        let isNew = try secrets.findIfThere(name, context: context) == nil
+        if isNew { try secrets.checkStorable(name, rule, isReplacing: false) }
+        let old =
+            isNew
+            ? try CommandMemory.make(0) { _ in }
+            : try secrets.read(name, reason: "Edit '\(name.text)'.", context: context)
         let file = try EditedFile()
         let new = try file.edit(old, with: editor)
-        guard !new.matches(old) else { return Output.complain("Nothing was changed.") }
+        guard !new.matches(old) else {
+            return Output.complain(isNew ? "Nothing was stored." : "Nothing was changed.")
+        }
         guard new.count > 0 else {
             throw CommandError(
                 "the secret is empty; nothing was changed",
                 hint: "touchstone delete removes it"
             )
         }
-        try save(new, in: secrets, context)
-        Output.complain("Changed '\(Printable.text(name.text))'.")
+        try save(new) { secret, cancellation throws(CommandError) in
+            if isNew { return try secrets.add(name, secret, rule) }
+            try secrets.replaceValue(name, secret, context: context, cancellation: cancellation)
+        }
+        Output.complain("\(isNew ? "Stored" : "Changed") '\(Printable.text(name.text))'.")
     }
 
     /// Offers another attempt after a failure, so that a cancelled prompt does not lose the typed text.
-    private func save(_ new: borrowing SecretBytes, in secrets: StoredSecrets, _ context: UInt64)
-        throws(CommandError)
-    {
+    private func save(
+        _ new: borrowing SecretBytes,
+        by store: (consuming SecretBytes, Cancellation?) throws(CommandError) -> Void
+    ) throws(CommandError) {
         while true {
             do throws(CommandError) {
-                return try secrets.replaceValue(name, CommandMemory.copy(of: new), context: context)
+                return try saveOnce(new, by: store)
             } catch {
                 Output.complain("error: \(Printable.text(error.message)); the change is not saved")
                 guard let terminal = Terminal() else { throw error }
                 let answer = try terminal.ask("Try again? [Y/n] ") ?? "n"
                 guard ["\n", "y\n", "Y\n", "yes\n"].contains(answer) else { throw error }
             }
+        }
+    }
+
+    /// Saves the text, unless a signal takes the prompt away; the interrupt key does no more than that.
+    private func saveOnce(
+        _ new: borrowing SecretBytes,
+        by store: (consuming SecretBytes, Cancellation?) throws(CommandError) -> Void
+    ) throws(CommandError) {
+        let copy = try CommandMemory.copy(of: new)
+        guard let signals = CaughtSignals() else { return try store(copy, nil) }
+        let cancellation = Cancellation()
+        let watch = signals.whenCaught { cancellation.cancel() }
+        defer { extendLifetime(watch) }
+        do throws(CommandError) {
+            try store(copy, cancellation)
+        } catch {
+            if signals.hasCaught, !signals.wasInterrupted { signals.deliver() }
+            throw error
         }
     }
 }

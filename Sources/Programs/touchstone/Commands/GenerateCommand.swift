@@ -24,7 +24,10 @@ struct GenerateCommand: ParsableCommand {
     @Option(help: "The number of characters, 1 to 1024.")
     var length: Int?
 
-    @Option(help: ArgumentHelp("Kinds of characters, separated by commas.", valueName: "kinds"))
+    @Option(
+        help: ArgumentHelp("Kinds of characters, separated by commas.", valueName: "kinds"),
+        transform: CharacterSet.init(argument:)
+    )
     var characters: CharacterSet?
 
     @Option(help: ArgumentHelp("Use this many words instead of characters, 1 to 64.", valueName: "number"))
@@ -42,6 +45,8 @@ struct GenerateCommand: ParsableCommand {
     @Flag(help: "Write it to standard output too, also to a terminal.")
     var show = false
 
+    @OptionGroup var fields: FieldOptions
+
     @OptionGroup var clipboard: ClipboardOptions
 
     func validate() throws { _ = try generated() }
@@ -53,9 +58,9 @@ struct GenerateCommand: ParsableCommand {
         let secret = try generated.draw()
         let secrets = StoredSecrets()
         if replace {
-            try secrets.replace(name, CommandMemory.copy(of: secret), rule)
+            try secrets.replace(name, fields.added(to: CommandMemory.copy(of: secret)), rule)
         } else {
-            try secrets.add(name, CommandMemory.copy(of: secret), rule)
+            try secrets.add(name, fields.added(to: CommandMemory.copy(of: secret)), rule)
         }
         Output.complain(
             "Stored '\(Printable.text(name.text))': \(generated.sentence), \(generated.bits) bits."
@@ -75,9 +80,7 @@ struct GenerateCommand: ParsableCommand {
             return .words(count: words, separator: separator ?? "-")
         }
         guard separator == nil else { throw ValidationError("--separator goes with --words") }
-        guard let set = characters ?? CharacterSet(argument: "letters,digits,symbols") else {
-            throw ValidationError("--characters takes kinds: \(CharacterSet.names)")
-        }
+        let set = characters ?? .standard
         let count = length ?? 24
         guard (set.kinds.count...1024).contains(count) else {
             throw ValidationError("--length takes \(set.kinds.count) to 1024: one of each kind at least")

@@ -20,13 +20,17 @@ struct GetCommand: ParsableCommand {
     @Flag(help: "Show the secret on the terminal.")
     var show = false
 
+    @Option(help: FieldName.help, transform: FieldName.init(argument:))
+    var field: FieldName?
+
     @OptionGroup var clipboard: ClipboardOptions
 
     func run() throws {
-        guard let clipboard = try clipboard.clipboard() else { return try Self.write(name, show: show) }
+        let reference = SecretReference(name: name, field: field)
+        guard let clipboard = try clipboard.clipboard() else { return try Self.write(reference, show: show) }
         let context = RemoteKeychain.shared.makeContextNumber()
         let reason = "Copy '\(name.text)' to the clipboard."
-        try clipboard.copy(StoredSecrets().read(name, reason: reason, context: context))
+        try clipboard.copy(reference.value(in: StoredSecrets().read(name, reason: reason, context: context)))
     }
 
     /// The name, when the arguments are `get NAME` and nothing else.
@@ -38,7 +42,7 @@ struct GetCommand: ParsableCommand {
     }
 
     /// Writes the secret to standard output.
-    static func write(_ name: ItemName, show: Bool) throws(CommandError) {
+    static func write(_ reference: SecretReference, show: Bool) throws(CommandError) {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         // Before the user is prompted.
         guard show || !isTerminal else {
@@ -48,7 +52,8 @@ struct GetCommand: ParsableCommand {
             )
         }
         let context = RemoteKeychain.shared.makeContextNumber()
-        let secret = try StoredSecrets().read(name, reason: "Read '\(name.text)'.", context: context)
+        let (name, reason) = (reference.name, "Read '\(reference.name.text)'.")
+        let secret = try reference.value(in: StoredSecrets().read(name, reason: reason, context: context))
         try unsafe secret.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
         if isTerminal { Output.print("") }
     }

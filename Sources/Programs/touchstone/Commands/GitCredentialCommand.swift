@@ -82,7 +82,7 @@ struct GitCredentialCommand: ParsableCommand {
             entry.details["path"] == asked["path"] && entry.details["username"] == asked["username"]
         }
         let wanted = CredentialStore.Wanted(
-            name: try CredentialStore.name(asked.name),
+            name: try CredentialName.name(asked.name),
             label: asked.label,
             details: asked.details,
             secret: try asked.payload(),

@@ -10,7 +10,7 @@ struct InjectCommand: ParsableCommand {
         abstract: "Replace the references in a template by their secrets.",
         discussion: """
             A reference is touchstone://NAME, or {{ touchstone://NAME }}, which a name with blanks needs; %20 and its \
-            like work in both. All secrets are released in one go. A file that is written is readable by its owner \
+            like work in both; NAME?field=user is a field of it. All secrets are released in one go. A file that is written is readable by its owner \
             alone, and appears whole or not at all.
 
               touchstone inject --in-file app.conf.tpl --out-file app.conf
@@ -57,7 +57,7 @@ struct InjectCommand: ParsableCommand {
         }
         // Before the user is prompted.
         let file = try outFile.map { path throws(CommandError) in try PrivateFile(path, replaces: replace) }
-        let secrets = try ReleasedSecrets(parsed.names) { names in "Put \(names) into a file or a pipe." }
+        let secrets = try ReleasedSecrets(parsed.secrets) { names in "Put \(names) into a file or a pipe." }
         var buffer = try CommandMemory.buffer(octets.count)
         parsed.render(secrets, to: &buffer)
         let text = try CommandMemory.finish(buffer)

@@ -87,7 +87,18 @@ struct RecoverCommand: ParsableCommand {
 
     func run() throws {
         let prompt = PromptFields(origin: .current(), reason: "Open the keychain with its recovery code.")
-        try RemoteKeychain.shared.recover(prompt)
+        do throws(KeychainError) {
+            try RemoteKeychain.shared.recover(prompt)
+        } catch {
+            guard error.cause?.known == .damaged else { throw error }
+            let described = ErrorText.describe(error)
+            throw CommandError(
+                "\(described.message), and the recovery code opens nothing of it",
+                hint:
+                    "touchstone start-over puts it aside; then touchstone backup --restore FILE, or touchstone setup",
+                exitCode: described.exitCode
+            )
+        }
         Output.complain("The keychain is open, and the new passcode is set.")
     }
 }

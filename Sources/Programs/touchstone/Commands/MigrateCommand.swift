@@ -49,8 +49,18 @@ struct MigrateCommand: ParsableCommand {
     }
 
     func run() throws {
-        if let exportFile { return try export(to: exportFile) }
-        if let importFile { return try self.import(from: importFile) }
+        if let exportFile {
+            let file = try ExportedFile(exportFile, replaces: replace)
+            let report = try SealedExport.move.write(to: file, exportFile, byCode: true)
+            let next = "touchstone migrate --import \(ShellWord.escaped(exportFile))"
+            return SealedExport.move.tell(
+                report,
+                exportFile,
+                json: json,
+                next: "Next, on the other machine: \(next)"
+            )
+        }
+        if let importFile { return try SealedExport.move.createKeychain(from: importFile, json: json) }
         let keychain = RemoteKeychain.shared
         let status = try keychain.status()
         try Self.checkMayMove(status)
@@ -88,64 +98,5 @@ struct MigrateCommand: ParsableCommand {
             )
         case .test: return
         }
-    }
-
-    private func export(to path: String) throws {
-        let file = try ExportedFile(path, replaces: replace)
-        let progress = Progress("Exporting")
-        defer { progress.clear() }
-        let prompt = PromptFields(origin: .current(), reason: "Export the keychain to \(path).")
-        let report: ExportReport
-        do {
-            report = try RemoteKeychain.shared.exportKeychain(prompt, progress: progress.show) {
-                octets,
-                total throws(KeychainError) in
-                try file.append(octets)
-                progress.showLater(file.count, total)
-            }
-        } catch {
-            file.discard()
-            throw file.failure ?? error
-        }
-        progress.clear()
-        try file.finish()
-        guard !json else { return Output.print(report.json(path).rendered()) }
-        Output.print("\(Printable.text(path)) holds \(report.items) items, sealed under the recovery code.")
-        for line in report.leftOutLines { Output.print(line) }
-        if !report.isSetAuthentic {
-            Output.complain("warning: the store is not as the daemon left it: touchstone doctor")
-        }
-        Output.complain("Next, on the other machine: touchstone migrate --import \(ShellWord.escaped(path))")
-    }
-
-    private func `import`(from path: String) throws {
-        let file = try ImportedFile(path)
-        let progress = Progress("Reading")
-        defer { progress.clear() }
-        let keychain = RemoteKeychain.shared
-        var offset = 0
-        repeat {
-            let octets = try file.read(from: offset)
-            try keychain.sendImport(ImportPart(offset: offset, octets: octets))
-            offset += octets.count
-            progress.showLater(offset, file.count)
-        } while offset < file.count
-        progress.clear()
-        let reason = "Create the keychain from \(path)."
-        let prompt = PromptFields(origin: .current(), reason: reason)
-        let items = try keychain.importKeychain(prompt, progress: progress.show)
-        progress.clear()
-        let status = try keychain.status()
-        guard !json else {
-            let moved: [(String, JSONText)] = [
-                ("items", .number(Int64(items))), ("assurance", .text(status.assurance.name)),
-            ]
-            return Output.print(JSONText.object(moved).rendered())
-        }
-        Output.print("The keychain is ready, with \(items) items. Its assurance is \(status.assurance.name):")
-        for reason in status.assuranceReasons {
-            for line in Columns.lines("  ", Printable.text(reason)) { Output.print(line) }
-        }
-        Output.complain("The recovery code is the old keychain's; \(Printable.text(path)) can go now.")
     }
 }

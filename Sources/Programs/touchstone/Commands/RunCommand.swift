@@ -13,8 +13,8 @@ struct RunCommand: ParsableCommand {
             becomes the command, so that signals and the exit status are the command's own; 127 says that there is \
             no such command and 126 that it cannot be executed.
 
-            A file of variables has lines NAME=value; a value can be, or hold in {{ }}, a reference touchstone://SECRET. \
-            With --mask this process stays and conceals the secrets in the command's output.
+            A file of variables has lines NAME=value; a value can be, or hold in {{ }}, a reference touchstone://SECRET \
+            or, for a field of it, touchstone://SECRET?field=NAME. With --mask this process stays and conceals the secrets in the command's output.
 
               touchstone run --env GITHUB_TOKEN=github -- gh release list
               touchstone run --env-file .env -- docker compose up
@@ -55,7 +55,7 @@ struct RunCommand: ParsableCommand {
         guard let program = command.first else { throw ValidationError("no command") }
         var image = try ProcessImage(try Executable(program), argumentCount: command.count)
         let variables = try variables()
-        let secrets = try ReleasedSecrets(variables.flatMap(\.value.names)) { names in
+        let secrets = try ReleasedSecrets(variables.flatMap(\.value.secrets)) { names in
             "Run '\(program)' with \(names)."
         }
         for (variable, value) in variables { try image.setVariable(variable, to: value, secrets) }
@@ -68,7 +68,7 @@ struct RunCommand: ParsableCommand {
     private func variables() throws(CommandError) -> [(variable: String, value: SecretTemplate)] {
         var all: [(variable: String, value: SecretTemplate)] = []
         for file in files { all += try EnvironmentFile.variables(file) }
-        all += bindings.map { ($0.variable, SecretTemplate($0.name)) }
+        all += bindings.map { ($0.variable, SecretTemplate($0.secret)) }
         var seen: Set<String> = []
         return all.reversed().filter { seen.insert($0.variable).inserted }.reversed()
     }

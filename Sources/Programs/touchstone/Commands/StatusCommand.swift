@@ -58,6 +58,8 @@ extension StatusReply {
             ("assurance", .text(assurance.name)),
             ("assuranceReasons", .list(assuranceReasons.map(JSONText.text))),
             ("sensor", .optional(authentication.sensor)),
+            ("sensorGrade", .optional(authentication.gradedSensor.map { "\($0.grade)" })),
+            ("sensorGradedBy", .optional(authentication.gradedSensor.map { "\($0.gradedBy)" })),
             ("sensorFault", .optional(authentication.sensorFault.map { "\($0.domain): \($0.code)" })),
             ("fingers", .list(authentication.fingers.map(JSONText.text))),
             ("enrolmentBinding", .optional(authentication.binding.map { String(describing: $0) })),
@@ -80,10 +82,13 @@ extension StatusReply {
 }
 
 extension AuthenticationStatus {
+    /// The facts about a sensor that can be used.
+    fileprivate var gradedSensor: SensorFacts? { sensor == nil || sensorFault != nil ? nil : sensorFacts }
+
     fileprivate var sensorSentence: String {
         let fault = sensorFault.map { "cannot be used (\($0.domain): \($0.code))" }
-        guard let sensor else { return fault ?? "none" }
-        return fault.map { "\(sensor), \($0)" } ?? sensor
+        guard let sensor else { return isSensorUnplugged ? "unplugged" : fault ?? "none" }
+        return "\(sensor), \(fault ?? sensorFacts.sentence)"
     }
 
     fileprivate var fingersSentence: String {

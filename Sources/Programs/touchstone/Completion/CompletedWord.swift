@@ -94,8 +94,10 @@ private struct Place {
         case "--env":
             guard let equals = typed.firstIndex(of: "=") else { return (.words([]), lead) }
             return (names(isTerminated: true), lead + typed[...equals])
-        case "--require": return (.words(Requirement.allCases.map { .init(text: $0.rawValue) }), lead)
-        case "--from-file", "--env-file", "--in-file", "--out-file", "--export", "--import", "--from":
+        case "--require": return (.words(Requirement.candidates), lead)
+        case "--on-conflict":
+            return (.words(ConflictChoice.allCases.map { .init(text: $0.rawValue) }), lead)
+        case "--from-file", "--env-file", "--in-file", "--out-file", "--export", "--import", "--from", "--qr":
             return (.file, lead)
         default: return (.words([]), lead)
         }
@@ -110,10 +112,16 @@ private struct Place {
             return .words(command == Touchstone.self && !isHelp ? all + [help] : all)
         }
         switch command {
-        case is GetCommand.Type, is EditCommand.Type, is ShowCommand.Type, is CopyCommand.Type,
+        case is GetCommand.Type, is TOTPCommand.Type, is EditCommand.Type, is ShowCommand.Type,
+            is CopyCommand.Type,
             is RenameCommand.Type:
             return arguments.isEmpty ? names(isTerminated: isTerminated) : .words([])
         case is DeleteCommand.Type: return names(isTerminated: isTerminated)
+        case is RequireCommand.Type:
+            guard !arguments.isEmpty, case .words(let names) = names(isTerminated: isTerminated) else {
+                return names(isTerminated: isTerminated)
+            }
+            return .words(names + Requirement.candidates)
         case is BackupCommand.Type: return arguments.isEmpty ? .file : .words([])
         case is GitCredentialCommand.Type: return words("get", "store", "erase")
         case is DockerCredentialCommand.Type: return words("get", "store", "erase", "list", "version")
@@ -147,4 +155,8 @@ extension ParsableCommand {
     fileprivate static var candidate: CompletedWord.Candidate {
         .init(text: configuration.commandName ?? "", help: configuration.abstract)
     }
+}
+
+extension Requirement {
+    fileprivate static var candidates: [CompletedWord.Candidate] { allCases.map { .init(text: $0.rawValue) } }
 }

@@ -71,8 +71,10 @@ struct ShellLine {
         default:
             if "$`".contains(character) { isExpanded = true }
             hasWord = true
+            let before = last
             last.append(character)
-            if breaks.contains(character) { kept = last }
+            // A host's name is completed with its @ (bash's option hostcomplete), everything else after the character.
+            if breaks.contains(character) { kept = character == "@" ? before : last }
         }
     }
 

@@ -26,6 +26,19 @@ struct StoredCredential {
     }
 }
 
+extension StoredSecret {
+    /// Whether it may have fields: git and docker replace a credential of theirs as a whole.
+    func checkHasFields() throws(CommandError) {
+        guard case .string(let label)? = attributes[.label],
+            label == DockerCredentialCommand.label || label.hasPrefix(GitCredential.labelPrefix)
+        else { return }
+        throw CommandError(
+            "'\(name)' belongs to \(label == DockerCredentialCommand.label ? "docker" : "git"), which replaces it as a whole",
+            hint: "keep fields in a secret of your own: touchstone set NAME"
+        )
+    }
+}
+
 /// The credentials of git and docker among the secrets, found by the server they are for, which is their label.
 struct CredentialStore {
     /// The variable that names the requirement of new credentials.
@@ -187,27 +200,5 @@ struct CredentialStore {
         // Not one that was stored meanwhile.
         try delete(credential, credential.unchanged)
         return true
-    }
-
-    /// A name for a credential: external text, with bytes that a name cannot contain as `%XX`.
-    static func name(_ text: [UInt8]) throws(KeychainError) -> ItemName {
-        guard let name = try? ItemName(argument: escaped(text, keeping: "")) else {
-            throw KeychainError(.param, cause: DriverCause(domain: "touchstone", code: "longName"))
-        }
-        return name
-    }
-
-    /// The text with everything but printable ASCII characters, and also those of `special`, as `%XX`.
-    static func escaped(_ text: [UInt8], keeping special: String) -> String {
-        let special = Array(special.utf8)
-        return text.reduce(into: "") { escaped, octet in
-            if (0x21...0x7E).contains(octet), octet != UInt8(ascii: "%") || special.isEmpty,
-                !special.contains(octet)
-            {
-                escaped.unicodeScalars.append(Unicode.Scalar(octet))
-            } else {
-                escaped += "%" + (octet < 16 ? "0" : "") + String(octet, radix: 16, uppercase: true)
-            }
-        }
     }
 }

@@ -75,16 +75,21 @@ final class GitCredential {
     }
 
     /// The scheme and the host, as the label to search by.
-    var label: String { "git:\(place(withUser: false, withPath: false))" }
+    var label: String {
+        CredentialName.shortened(Self.labelPrefix + place(withUser: false, withPath: false))
+    }
+
+    /// The start of the labels of git's credentials.
+    static let labelPrefix = "git:"
 
     /// The name to store it under: a URL with the user and, if git gives one, the path.
-    var name: [UInt8] { Array("git:\(place(withUser: true, withPath: true))".utf8) }
+    var name: String { "git:\(place(withUser: true, withPath: true))" }
 
     private func place(withUser: Bool, withPath: Bool) -> String {
-        let host = CredentialStore.escaped(values["host"] ?? [], keeping: "@/")
-        let user = values["username"].map { CredentialStore.escaped($0, keeping: "@/:") + "@" }
-        let path = values["path"].map { "/" + CredentialStore.escaped($0, keeping: "@") }
-        let scheme = CredentialStore.escaped(values["protocol"] ?? [], keeping: ":/")
+        let host = CredentialName.escaped(values["host"] ?? [], keeping: "@/")
+        let user = values["username"].map { CredentialName.escaped($0, keeping: "@/:") + "@" }
+        let path = values["path"].map { "/" + CredentialName.escaped($0, keeping: "@") }
+        let scheme = CredentialName.escaped(values["protocol"] ?? [], keeping: ":/")
         return "\(scheme)://\(withUser ? user ?? "" : "")\(host)\(withPath ? path ?? "" : "")"
     }
 

@@ -188,7 +188,7 @@ extension SecretBuffer {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends the character that begins at an index, and returns its length; bytes that are not UTF-8 stay.
+    /// Appends the character that begins at an index, and returns its length; for bytes that are not UTF-8, U+FFFD each.
     private mutating func append(quotedScalarIn octets: Span<UInt8>, at index: Int) -> Int {
         let lead = octets[index]
         let length = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
@@ -197,13 +197,17 @@ extension SecretBuffer {
         for next in octets.indices where next > index && next < end {
             value = value << 6 | UInt32(octets[next] & 0x3F)
         }
-        if end == index + length, let scalar = Unicode.Scalar(value), Printable.isHarmful(scalar),
+        guard end == index + length, let scalar = Unicode.Scalar(value),
             String(scalar).utf8.elementsEqual((index..<end).map { octets[$0] })
-        {
-            append(text: JSONText.escape(scalar))
-            return length
+        else {
+            append(text: "\\ufffd")
+            return 1
         }
-        append(lead)
-        return 1
+        if Printable.isHarmful(scalar) {
+            append(text: JSONText.escape(scalar))
+        } else {
+            for place in index..<end { append(octets[place]) }
+        }
+        return length
     }
 }

@@ -120,6 +120,9 @@ enum KeychainChecks {
             if fault.code.hasSuffix("PermissionDenied") {
                 return PolkitRule.finding(text)
             }
+            if status.isSensorUnplugged {
+                return .ok("sensor", "none, it was unplugged; the passcode is asked for")
+            }
             // A missing sensor is a fact; a broken one is a fault.
             if status.sensor == nil,
                 fault.code.hasSuffix("ServiceUnknown") || fault.code.hasSuffix("NoSuchDevice")
@@ -131,7 +134,13 @@ enum KeychainChecks {
         guard let sensor = status.sensor else {
             return .ok("sensor", "none; the passcode is asked for")
         }
-        return .ok("sensor", sensor)
+        let text = "\(sensor), \(status.sensorFacts.sentence)"
+        guard status.sensorFacts.grade == .ungraded, status.isSensorWeak else { return .ok("sensor", text) }
+        return .warn(
+            "sensor",
+            text,
+            "accept it with a line 'sensor \(sensor) = accepted' in touchstoned.conf, or grade it in /etc/touchstone/sensors.conf"
+        )
     }
 
     private static func enrolment(_ status: AuthenticationStatus) -> [Finding] {

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// The characters for a generated secret, such as `letters,digits,symbols`.
-struct CharacterSet: ExpressibleByArgument {
+struct CharacterSet {
     /// The names of the kinds, for the help text.
     static let names = "lower, upper, letters, digits, hex and symbols"
 
@@ -11,15 +11,28 @@ struct CharacterSet: ExpressibleByArgument {
     /// All characters.
     var characters: [UInt8] { kinds.flatMap { $0 } }
 
-    /// Parses kinds separated by commas; nil for a kind that is unknown or given twice.
-    init?(argument: String) {
+    /// Letters, digits and symbols.
+    static let standard = CharacterSet(
+        kinds: ["letters", "digits", "symbols"].flatMap { kinds(named: $0) ?? [] }
+    )
+
+    private init(kinds: [[UInt8]]) { self.kinds = kinds }
+
+    /// Parses kinds separated by commas.
+    ///
+    /// - Throws: `ValidationError` for a kind that is unknown or given twice.
+    init(argument: String) throws(ValidationError) {
         var kinds: [[UInt8]] = []
         for name in argument.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let named = Self.kinds(named: String(name)) else { return nil }
+            guard let named = Self.kinds(named: String(name)) else {
+                throw ValidationError("the kinds are \(Self.names), separated by commas")
+            }
             kinds += named
         }
         let characters = kinds.flatMap { $0 }
-        guard Set(characters).count == characters.count else { return nil }
+        guard Set(characters).count == characters.count else {
+            throw ValidationError("each kind is named once, and letters has lower and upper, hex has digits")
+        }
         self.kinds = kinds
     }
 

@@ -1,9 +1,10 @@
 import Glibc
+import KeychainClient
 import KeychainModel
 import SecretMemory
 
 /// An export being written: a temporary file beside the target until it is complete and durable.
-final class ExportedFile: Sendable {
+final class ExportedFile: ExportTarget {
     private struct State {
         /// Open once the first bytes are written.
         var descriptor: CInt?
@@ -122,8 +123,8 @@ struct ImportedFile: ~Copyable {
     /// The size in bytes.
     let count: Int
 
-    /// Opens an export.
-    init(_ path: String) throws(CommandError) {
+    /// Opens an export; `purpose` names it in errors.
+    init(_ path: String, _ purpose: SealedExport) throws(CommandError) {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.failure(path) }
         var status = stat()
@@ -131,11 +132,7 @@ struct ImportedFile: ~Copyable {
             status.st_size <= MigrationLimits.mostOctets
         else {
             close(descriptor)
-            throw CommandError(
-                "\(path) is not an export of a keychain",
-                hint: "touchstone migrate --export FILE makes one, on the other machine",
-                exitCode: .damaged
-            )
+            throw purpose.isNot(path)
         }
         self.descriptor = descriptor
         self.path = path
@@ -144,8 +141,21 @@ struct ImportedFile: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// Sends the file to the daemon.
+    borrowing func send() throws {
+        let progress = Progress("Reading")
+        defer { progress.clear() }
+        var offset = 0
+        repeat {
+            let octets = try read(from: offset)
+            try RemoteKeychain.shared.sendImport(ImportPart(offset: offset, octets: octets))
+            offset += octets.count
+            progress.showLater(offset, count)
+        } while offset < count
+    }
+
     /// The next bytes, at most one part's size.
-    borrowing func read(from offset: Int) throws(CommandError) -> [UInt8] {
+    private borrowing func read(from offset: Int) throws(CommandError) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: min(MigrationLimits.partOctets, count - offset))
         let step = unsafe octets.withUnsafeMutableBytes {
             unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(offset))

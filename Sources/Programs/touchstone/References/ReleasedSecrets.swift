@@ -8,32 +8,41 @@ final class ReleasedSecrets {
         init(_ secret: consuming SecretBytes) { self.secret = secret }
     }
 
+    /// By ``SecretReference/key``.
     private var held: [String: Held] = [:]
 
     /// Releases each secret once, even if it is named several times.
     ///
-    /// A missing secret is detected before the user is prompted.
-    init(_ names: [ItemName], reason: (_ names: String) -> String) throws(CommandError) {
+    /// A missing secret is detected before the user is prompted; a missing field before anything is written.
+    init(_ references: [SecretReference], reason: (_ names: String) -> String) throws(CommandError) {
         var seen: Set<String> = []
-        let names = names.filter { seen.insert($0.text).inserted }
+        let names = references.map(\.name).filter { seen.insert($0.text).inserted }
         guard !names.isEmpty else { return }
         let context = RemoteKeychain.shared.makeContextNumber()
         let secrets = StoredSecrets()
         let reason = reason(Self.list(names))
         for name in try Self.inOrderOfDemand(names, secrets) {
-            held[name.text] = Held(try secrets.read(name, reason: reason, context: context))
+            let secret = try secrets.read(name, reason: reason, context: context)
+            let references = references.filter { $0.name.text == name.text }
+            for reference in references {
+                guard let field = reference.field else { continue }
+                held[reference.key] = Held(try reference.value(of: field, in: secret))
+            }
+            // Not copied: locked memory is scarce.
+            if references.contains(where: { $0.field == nil }) { held[name.text] = Held(secret) }
         }
     }
 
-    /// Lends a released secret to `body`.
-    func withSecret<R, E: Error>(_ name: ItemName, _ body: (borrowing SecretBytes) throws(E) -> R) throws(E)
-        -> R
-    {
-        guard let entry = held[name.text] else { preconditionFailure("a secret that was not released") }
+    /// Lends a released value to `body`.
+    func withSecret<R, E: Error>(
+        _ reference: SecretReference,
+        _ body: (borrowing SecretBytes) throws(E) -> R
+    ) throws(E) -> R {
+        guard let entry = held[reference.key] else { preconditionFailure("a secret that was not released") }
         return try body(entry.secret)
     }
 
-    /// Lends all released secrets to `body`, one after the other.
+    /// Lends all released values to `body`, one after the other.
     func forEach<E: Error>(_ body: (borrowing SecretBytes) throws(E) -> Void) throws(E) {
         for entry in held.values { try body(entry.secret) }
     }

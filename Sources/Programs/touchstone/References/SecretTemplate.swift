@@ -1,31 +1,33 @@
 import ArgumentParser
 import SecretMemory
 
-/// A text with references to secrets: `touchstone://NAME`, or `{{ touchstone://NAME }}`.
+/// A text with references to secrets: `touchstone://NAME`, or `{{ touchstone://NAME }}`; with `?field=FIELD` behind the
+/// name, to a field of it.
 ///
-/// In a name, `%` and two hexadecimal digits stand for a byte. Without braces a reference ends before the first ASCII
-/// byte that is neither a letter, a digit nor one of `-`, `_`, `.`, `/`, `%`.
+/// In a name, `%` and two hexadecimal digits stand for a byte. Without braces a name ends before the first ASCII byte that
+/// is neither a letter, a digit nor one of `-`, `_`, `.`, `/`, `%`.
 struct SecretTemplate {
     /// A part of the template.
     enum Part {
         case text(ArraySlice<UInt8>)
-        case secret(ItemName)
+        case secret(SecretReference)
     }
 
     private static let scheme = Array("touchstone://".utf8)
+    private static let query = Array("?field=".utf8)
 
     private(set) var parts: [Part] = []
 
     /// The secrets it refers to, in order.
-    var names: [ItemName] {
+    var secrets: [SecretReference] {
         parts.compactMap { part in
-            guard case .secret(let name) = part else { return nil }
-            return name
+            guard case .secret(let secret) = part else { return nil }
+            return secret
         }
     }
 
     /// Creates a template that consists of one secret.
-    init(_ name: ItemName) { parts = [.secret(name)] }
+    init(_ secret: SecretReference) { parts = [.secret(secret)] }
 
     /// Parses a text.
     ///
@@ -35,7 +37,7 @@ struct SecretTemplate {
         var plain = text.startIndex
         while let found = Self.firstReference(in: rest) {
             if plain < found.range.lowerBound { parts.append(.text(text[plain..<found.range.lowerBound])) }
-            parts.append(.secret(try Self.name(found.name)))
+            parts.append(.secret(try Self.secret(found.reference)))
             plain = found.range.upperBound
             rest = text[plain...]
         }
@@ -45,16 +47,16 @@ struct SecretTemplate {
     /// Parses a value; if it starts as a reference, the reference extends to its end: `touchstone://two words`.
     init(value text: ArraySlice<UInt8>) throws(ValidationError) {
         if text.starts(with: Self.scheme) {
-            self.init(try Self.name(text.dropFirst(Self.scheme.count)))
+            self.init(try Self.secret(text.dropFirst(Self.scheme.count)))
         } else {
             try self.init(text)
         }
     }
 
     /// The secret that a text refers to as a whole; nil if it does not start as a reference.
-    static func reference(_ text: String) throws(ValidationError) -> ItemName? {
+    static func reference(_ text: String) throws(ValidationError) -> SecretReference? {
         let octets = Array(text.utf8)
-        return octets.starts(with: scheme) ? try name(octets.dropFirst(scheme.count)) : nil
+        return octets.starts(with: scheme) ? try secret(octets.dropFirst(scheme.count)) : nil
     }
 
     /// Appends the text and the secrets to a buffer.
@@ -62,15 +64,16 @@ struct SecretTemplate {
         for part in parts {
             switch part {
             case .text(let text): unsafe text.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
-            case .secret(let name):
-                secrets.withSecret(name) { secret in secret.withOctets { buffer.append(contentsOf: $0) } }
+            case .secret(let reference):
+                secrets.withSecret(reference) { secret in secret.withOctets { buffer.append(contentsOf: $0) }
+                }
             }
         }
     }
 
     private static func firstReference(
         in text: ArraySlice<UInt8>
-    ) -> (range: Range<Int>, name: ArraySlice<UInt8>)? {
+    ) -> (range: Range<Int>, reference: ArraySlice<UInt8>)? {
         guard let start = firstIndex(of: scheme, in: text) else { return nil }
         let name = text[(start + scheme.count)...]
         // With braces: `{{`, blanks, the reference, blanks, `}}`.
@@ -81,7 +84,11 @@ struct SecretTemplate {
             let last = name[..<end].lastIndex { !isBlank($0) }
             return (before - 1..<end + 2, name[..<(last.map { $0 + 1 } ?? name.startIndex)])
         }
-        let end = name.firstIndex { !isPlain($0) } ?? name.endIndex
+        var end = name.firstIndex { !isPlain($0) } ?? name.endIndex
+        if text[end...].starts(with: query) {
+            let field = text[(end + query.count)...].prefix(while: isPlain)
+            if !field.isEmpty { end = field.endIndex }
+        }
         return (start..<end, name[..<end])
     }
 
@@ -95,7 +102,21 @@ struct SecretTemplate {
         return nil
     }
 
-    private static func name(_ octets: ArraySlice<UInt8>) throws(ValidationError) -> ItemName {
+    private static func secret(_ octets: ArraySlice<UInt8>) throws(ValidationError) -> SecretReference {
+        let end = firstIndex(of: query, in: octets)
+        do throws(ValidationError) {
+            return SecretReference(
+                name: try ItemName(argument: decoded(octets[..<(end ?? octets.endIndex)])),
+                field: try end.map { end throws(ValidationError) in
+                    try FieldName(argument: decoded(octets[(end + query.count)...]))
+                }
+            )
+        } catch {
+            throw ValidationError("a reference names no secret: \(error.message)")
+        }
+    }
+
+    private static func decoded(_ octets: ArraySlice<UInt8>) throws(ValidationError) -> String {
         var decoded: [UInt8] = []
         var rest = octets
         while let octet = rest.popFirst() {
@@ -114,11 +135,7 @@ struct SecretTemplate {
             decoded.append(value)
             rest = rest.dropFirst(2)
         }
-        do throws(ValidationError) {
-            return try ItemName(argument: String(decoding: decoded, as: UTF8.self))
-        } catch {
-            throw ValidationError("a reference names no secret: \(error.message)")
-        }
+        return String(decoding: decoded, as: UTF8.self)
     }
 
     private static func isBlank(_ octet: UInt8) -> Bool { octet == 0x20 || octet == 0x09 }

@@ -39,6 +39,7 @@ enum CauseText {
                 name.map { "store it again: touchstone set --replace \(ShellWord.argument($0.text))" }
                     ?? "touchstone list"
             )
+        case .deleted: ("the private key was deleted", "make another one")
         case .noCurrentSet:
             ("no finger is enrolled that the keychain knows of", "fprintd-enroll, then touchstone unlock")
         case .damaged:
@@ -59,6 +60,11 @@ enum CauseText {
                 "the enrolled fingers have changed: enter the passcode before using a finger",
                 "touchstone unlock"
             )
+        case .sensorTooWeak:
+            (
+                "the fingerprint sensor is too weak for this",
+                "touchstone doctor shows its grade; see SENSORS in touchstoned(8)"
+            )
         case .timeout: ("nobody answered the prompt in time", "try again")
         case .tooManyPrompts: ("too many requests wait for their prompt", "try again when they have ended")
         case .guessRate:
@@ -77,6 +83,11 @@ enum CauseText {
             (
                 "the command runs in the background, where a prompt would take the shell's input",
                 "bring it to the foreground with fg"
+            )
+        case .undrawable:
+            (
+                "the prompt cannot be drawn on this terminal: its window is too small, or its encoding has no such characters",
+                "make the window larger, at least 80 by 24 characters, or set LC_ALL=C.UTF-8"
             )
         case .prompterFailed: ("the program that draws the prompt failed", "touchstone doctor")
         case .noAgent where cause.detail != nil: TerminalAgent.lines(of: why)
@@ -104,7 +115,7 @@ enum CauseText {
                 "there is a keychain already, or what is left of one",
                 "touchstone status; to put its files aside and begin anew: touchstone start-over"
             )
-        case .recoveryCode: ("that is not the recovery code", "try again with the code noted at set-up")
+        case .recoveryCode: ("that is not the recovery code", "try again with the code that you noted last")
         case .mistypedRecoveryCode: ("the recovery code was mistyped", "try again")
         case .olderKeybag:
             (
@@ -148,7 +159,12 @@ enum CauseText {
                 "touchstone migrate --export FILE makes one, on the other machine"
             )
         case .newerExport: ("a newer version made the export", "install that version here")
-        case .exportParts: ("the connection to the daemon was lost; no keychain was created", "try again")
+        case .notInExport:
+            (
+                "the backup has no secret named '\(why)'; nothing was stored",
+                "touchstone backup --list FILE names what it has"
+            )
+        case .exportParts: ("the connection to the daemon was lost; nothing was restored", "try again")
         case .unconfirmedChange:
             (
                 "the disk failed after the change was made (\(why)): it counts now, but may be lost when the power fails",

@@ -9,6 +9,7 @@ enum PackageManager {
         case clipboardOfWayland = "wl-clipboard"
         case clipboardOfX = "xclip"
         case nano
+        case zbar = "zbar-tools"
     }
 
     private static let programs = [

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// `VAR=NAME` or `VAR=touchstone://NAME`: an environment variable, and the secret that becomes its value.
+/// `VAR=NAME` or `VAR=touchstone://NAME?field=FIELD`: an environment variable, and the secret that becomes its value.
 struct EnvironmentBinding {
     let variable: String
-    let name: ItemName
+    let secret: SecretReference
 
     /// Reads `VAR=NAME`.
     ///
@@ -16,9 +16,9 @@ struct EnvironmentBinding {
         }
         let value = String(argument[argument.index(after: equals)...])
         if let referred = try SecretTemplate.reference(value) {
-            name = referred
+            secret = referred
         } else {
-            name = try ItemName(argument: value)
+            secret = SecretReference(name: try ItemName(argument: value))
         }
     }
 

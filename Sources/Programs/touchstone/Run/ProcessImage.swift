@@ -40,13 +40,13 @@ struct ProcessImage: ~Copyable {
         to value: SecretTemplate,
         _ secrets: ReleasedSecrets
     ) throws(CommandError) {
-        for name in value.names {
-            let holdsNUL = secrets.withSecret(name) { secret in
+        for reference in value.secrets {
+            let holdsNUL = secrets.withSecret(reference) { secret in
                 secret.withOctets { octets in octets.indices.contains { octets[$0] == 0 } }
             }
             guard !holdsNUL else {
                 throw CommandError(
-                    "'\(name.text)' holds a NUL byte, which no environment variable can",
+                    "'\(reference.name.text)' holds a NUL byte, which no environment variable can",
                     hint: "read it with touchstone get"
                 )
             }
@@ -57,7 +57,7 @@ struct ProcessImage: ~Copyable {
         value.render(secrets, to: &entries)
         if let refusal = entries.refusal { throw CommandError(refusal) }
         guard entries.count - start <= Self.longestEntry else {
-            let subject = value.names.first.map { "'\($0.text)'" } ?? "the value of '\(variable)'"
+            let subject = value.secrets.first.map { "'\($0.name.text)'" } ?? "the value of '\(variable)'"
             throw CommandError(
                 "\(subject) is too long for an environment variable",
                 hint: "read it with touchstone get"

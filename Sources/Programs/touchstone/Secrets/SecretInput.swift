@@ -4,6 +4,28 @@ import SecretMemory
 
 /// Reads a new secret; never from an argument, which every user of the machine can read.
 enum SecretInput {
+    /// Reads a file if one is named, standard input if that is no terminal, and otherwise what `typed` reads on the terminal.
+    ///
+    /// The error without a terminal says what is read (`noun`), and the options that name another source (`ways`).
+    static func read(
+        _ file: String?,
+        isExact: Bool = false,
+        noun: String,
+        ways: String,
+        typed: (borrowing Terminal) throws(CommandError) -> SecretBytes
+    ) throws(CommandError) -> SecretBytes {
+        if let file { return try self.file(file, isExact: isExact) }
+        guard isatty(STDIN_FILENO) == 1 else { return try standardInput(isExact: isExact) }
+        guard let terminal = Terminal() else {
+            throw CommandError(
+                "there is no terminal to type the \(noun) on",
+                hint: "pipe it in, or name a file: \(ways)",
+                exitCode: .notInteractive
+            )
+        }
+        return try typed(terminal)
+    }
+
     /// Reads standard input, which is not a terminal, to its end.
     static func standardInput(isExact: Bool) throws(CommandError) -> SecretBytes {
         try read(STDIN_FILENO, from: "standard input", isExact: isExact)
@@ -17,14 +39,14 @@ enum SecretInput {
         return try read(descriptor, from: path, isExact: isExact)
     }
 
-    /// Asks twice on the terminal, without echo.
+    /// Asks twice on the terminal, without echo, for `subject`.
     static func terminal(
         _ terminal: borrowing Terminal,
-        name: ItemName,
+        for subject: String,
         isExact: Bool
     ) throws(CommandError) -> SecretBytes {
         let first = try trimmed(
-            terminal.readSecret("Secret for '\(name.text)': ", upTo: longest),
+            terminal.readSecret("\(subject): ", upTo: longest),
             isExact: isExact
         )
         let second = try trimmed(terminal.readSecret("The same again: ", upTo: longest), isExact: isExact)

@@ -11,6 +11,15 @@ extension StoredSecrets {
 
     /// Throws if a name already exists.
     func checkFree(_ name: ItemName) throws(CommandError) {
+        guard try isTaken(name) else { return }
+        throw CommandError(
+            "there is a secret named '\(name.text)' already",
+            hint: "choose another name, or delete that one first: touchstone delete",
+            exitCode: .existsAlready
+        )
+    }
+
+    private func isTaken(_ name: ItemName) throws(CommandError) -> Bool {
         do throws(KeychainError) {
             _ = try keychain.copy(
                 CopyItems(
@@ -18,15 +27,32 @@ extension StoredSecrets {
                     prompt: prompt("Look up '\(name.text)'.")
                 )
             )
+            return true
         } catch {
-            if error.status == .itemNotFound { return }
+            if error.status == .itemNotFound { return false }
             throw ErrorText.describe(error, name: name)
         }
-        throw CommandError(
-            "there is a secret named '\(name.text)' already",
-            hint: "choose another name, or delete that one first: touchstone delete",
-            exitCode: .existsAlready
-        )
+    }
+
+    /// Throws if storing a secret would be refused as far as can be known: before the user types it.
+    func checkStorable(
+        _ name: ItemName,
+        _ rule: AccessControl,
+        isReplacing: Bool
+    ) throws(CommandError) {
+        guard try !isTaken(name) || isReplacing else {
+            throw ErrorText.describe(KeychainError(.duplicateItem), name: name)
+        }
+        guard rule.bindsCurrentSet else { return }
+        let fault: AuthenticationError?
+        do throws(KeychainError) {
+            fault = try keychain.canEvaluatePolicy(Int64(AuthenticationPolicy.biometrics.rawValue)).error
+        } catch {
+            throw ErrorText.describe(error, name: name)
+        }
+        // A finger that waits for the passcode keeps nobody from storing.
+        guard let fault, fault.code != .biometryLockout else { return }
+        throw ErrorText.describe(KeychainError(fault), storing: name, rule)
     }
 
     /// Renames a secret, in one commit.
@@ -49,7 +75,8 @@ extension StoredSecrets {
     func replaceValue(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
-        context: UInt64? = nil
+        context: UInt64? = nil,
+        cancellation: Cancellation? = nil
     ) throws(CommandError) {
         do throws(KeychainError) {
             let request = UpdateItems(
@@ -60,7 +87,7 @@ extension StoredSecrets {
                 context: context,
                 prompt: prompt("Change '\(name.text)'.")
             )
-            try keychain.update(request)
+            try keychain.update(request, cancellation: cancellation)
         } catch {
             throw failure(error, name)
         }

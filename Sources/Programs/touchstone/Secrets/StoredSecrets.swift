@@ -60,17 +60,27 @@ struct StoredSecrets {
         }
     }
 
-    /// The attributes of one secret.
-    func find(_ name: ItemName) throws(CommandError) -> StoredSecret {
+    /// The attributes of one secret; a passcode that unlocks the keychain for it counts in `context` too.
+    func find(_ name: ItemName, context: UInt64? = nil) throws(CommandError) -> StoredSecret {
         do throws(KeychainError) {
             let query = query(name, returns: [.attributes, .persistentRef, .invalidated])
             let results = try keychain.copy(
-                CopyItems(query: query, prompt: prompt("Look up '\(name.text)'."))
+                CopyItems(query: query, context: context, prompt: prompt("Look up '\(name.text)'."))
             )
             guard let secret = secrets(of: results).first else { throw KeychainError(.itemNotFound) }
             return secret
         } catch {
             throw failure(error, name)
+        }
+    }
+
+    /// ``find(_:context:)``; nil if there is no secret of this name.
+    func findIfThere(_ name: ItemName, context: UInt64) throws(CommandError) -> StoredSecret? {
+        do throws(CommandError) {
+            return try find(name, context: context)
+        } catch {
+            guard error.exitCode == .notFound else { throw error }
+            return nil
         }
     }
 
@@ -82,11 +92,13 @@ struct StoredSecrets {
                 context: context,
                 prompt: prompt(reason)
             )
-            let results = try keychain.copy(request)
-            guard let item = results.first(), let data = try item.copyData() else {
-                throw KeychainError(.itemNotFound)
+            return try passcodeFirst(reason) { () throws(KeychainError) in
+                let results = try keychain.copy(request)
+                guard let item = results.first(), let data = try item.copyData() else {
+                    throw KeychainError(.itemNotFound)
+                }
+                return data
             }
-            return data
         } catch {
             throw failure(error, name)
         }

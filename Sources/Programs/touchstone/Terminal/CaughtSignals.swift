@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import Threads
 
 /// Defers signals that would leave the terminal without echo; one instance at a time in a process.
 struct CaughtSignals: ~Copyable {
@@ -40,6 +41,12 @@ struct CaughtSignals: ~Copyable {
     /// Whether a signal was caught.
     var hasCaught: Bool { Self.caught.load(ordering: .sequentiallyConsistent) != 0 }
 
+    /// Whether the interrupt key was the last to send one.
+    var wasInterrupted: Bool { Self.caught.load(ordering: .sequentiallyConsistent) == SIGINT }
+
+    /// Calls `body` on another thread when a signal is caught; not any more once the returned value is destroyed.
+    func whenCaught(_ body: @escaping @Sendable () -> Void) -> SignalWatch { SignalWatch(descriptor, body) }
+
     /// Performs the default action of the caught signal; returns if the program continues after it.
     ///
     /// Not the previous handler: Swift's runtime treats SIGQUIT as a crash.
@@ -70,5 +77,29 @@ struct CaughtSignals: ~Copyable {
             errno = failure
         }
         unsafe sigaction(number, &action, nil)
+    }
+}
+
+/// A thread that waits for a caught signal; it ends with this value.
+struct SignalWatch: ~Copyable {
+    private let end: CInt
+
+    fileprivate init(_ signals: CInt, _ body: @escaping @Sendable () -> Void) {
+        end = clinux_eventfd(0)
+        // Its own descriptors: the thread may run a moment longer.
+        let watched = [dup(signals), dup(end)]
+        let started = BlockingThread.start {
+            var entries = watched.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            while unsafe poll(&entries, nfds_t(entries.count), -1) < 0, errno == EINTR {}
+            if entries[0].revents != 0 { body() }
+            watched.forEach { close($0) }
+        }
+        if started != 0 { watched.forEach { close($0) } }
+    }
+
+    deinit {
+        var one: UInt64 = 1
+        _ = unsafe write(end, &one, MemoryLayout<UInt64>.size)
+        close(end)
     }
 }

@@ -25,6 +25,7 @@ extension ErrorTexts {
             .alreadyExists: "已有以此名称存储的内容。",
             .locked: "钥匙串已锁定。",
             .invalidated: "由于登记的手指或密码已更改，存储的内容已永久失效。",
+            .deleted: "密钥已被删除。",
             .expired: "密钥已过期。",
             .damaged: "存储的内容已损坏。",
             .ruleMismatch: "此内容是按其他规则存储的。",

@@ -25,6 +25,7 @@ extension ErrorTexts {
             .alreadyExists: "Something is stored under this name already.",
             .locked: "The keychain is locked.",
             .invalidated: "What was stored is lost, because the enrolled fingers or the passcode changed.",
+            .deleted: "The key was deleted.",
             .expired: "The key has expired.",
             .damaged: "What was stored is damaged.",
             .ruleMismatch: "This was stored under other rules.",

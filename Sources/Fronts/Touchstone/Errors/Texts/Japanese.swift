@@ -25,6 +25,7 @@ extension ErrorTexts {
             .alreadyExists: "この名前ではすでに保存されています。",
             .locked: "キーチェーンはロックされています。",
             .invalidated: "登録された指またはパスコードが変わったため、保存された内容は永久に失われました。",
+            .deleted: "鍵は削除されています。",
             .expired: "鍵の有効期限が切れています。",
             .damaged: "保存された内容が壊れています。",
             .ruleMismatch: "これは別の規則で保存されています。",

@@ -26,6 +26,7 @@ extension ErrorTexts {
             .locked: "Anahtarlık kilitli.",
             .invalidated:
                 "Kayıtlı parmaklar veya parola değiştiği için saklanan veri kalıcı olarak kayboldu.",
+            .deleted: "Anahtar silindi.",
             .expired: "Anahtarın süresi doldu.",
             .damaged: "Saklanan veri hasarlı.",
             .ruleMismatch: "Bu, başka kurallarla saklanmış.",
