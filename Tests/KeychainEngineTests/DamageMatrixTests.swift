@@ -82,7 +82,7 @@ struct DamageMatrixTests {
 
     @Test(
         "whatever is hit, what is lost is told, and what is whole is kept",
-        .timeLimit(.minutes(CaseSize.of(20, full: 60))),
+        .timeLimit(.minutes(CaseSize.of(20, full: 90))),
         arguments: State.allCases,
         Damage.allCases
     )
@@ -117,7 +117,7 @@ struct DamageMatrixTests {
 
     @Test(
         "damage of the first page or of a root is never a newer format, and a repair keeps every item",
-        .timeLimit(.minutes(CaseSize.of(20, full: 60)))
+        .timeLimit(.minutes(CaseSize.of(20, full: 90)))
     )
     func firstPage() async throws {
         let prepared = try await prepare(.ended)

@@ -42,8 +42,9 @@ extension TenStepsTests {
                 try await reader.scan("mine")
                 #expect(try await process.waitUntilEnd() == 0)
                 let output = try String(contentsOfFile: log, encoding: .utf8)
-                #expect(output.contains("set up: This computer\n") == isFirst, "\(output)")
-                #expect(output.contains("\nThis computer, this device\n"), "\(output)")
+                // The killed process's key has the label that was asked for.
+                #expect(output.contains("set up: This computer 2\n") == isFirst, "\(output)")
+                #expect(output.contains("\nThis computer\nThis computer 2, this device\n"), "\(output)")
             }
             // Only the server has the killed process's key; nobody can sign with it.
             #expect(try server.revokeDevices() == 2)

@@ -197,6 +197,16 @@ struct AccountTests {
                 try await store.credential(person.credential.id, of: person.account.id)?.suspension == nil
             )
             #expect(try await person.audit().last == "credential_suspended superseded")
+            // A device that is set up again keeps its label; one that another device has gets a number.
+            for (asked, given) in [
+                (first.label, first.label), (first.label, first.label),
+                (person.credential.label, person.credential.label + " 2"),
+            ] {
+                var again = make(person)
+                again.label = asked
+                _ = try await register(again)
+                #expect(try await store.credential(again.id, of: person.account.id)?.label == given)
+            }
         }
     }
 

@@ -19,7 +19,8 @@ public struct DeviceOffer: Sendable {
     /// - Parameters:
     ///   - label: The user's name for the device: 1 to 128 bytes without control characters.
     ///   - prompt: The text of the prompt.
-    /// - Returns: the device.
+    /// - Returns: the device, with the label that the server gave it: a number follows one that another device of the account
+    ///   has already, such as `Laptop 2`.
     /// - Throws: `TouchstoneError`: `stepUpNeeded` if the user did not authenticate just before, `hardwareTooWeak` if the
     ///   server requires better hardware protection, `unsupported` for a rule without a prompt, the errors of a prompt and
     ///   of a server.
@@ -64,24 +65,25 @@ extension LoginSession {
         )
         // From here on the server may know the key, so the rest runs to its end even if the task is
         // cancelled.
-        let end = Task { () -> Result<Void, TouchstoneError> in
+        let end = Task { [record] () -> Result<DeviceRecord, TouchstoneError> in
             do throws(TouchstoneError) {
+                var record = record
                 do throws(TouchstoneError) {
-                    try await confirm(ceremony, made, label)
+                    record.label = try await confirm(ceremony, made, label)
                 } catch {
                     // The server may have stored the key: remove it there at the next sign-in.
                     if error.isWithoutAnswer { try? await client.store.forget(user, record.device.id) }
                     throw error
                 }
                 try await keep(record, former)
-                return .success(())
+                return .success(record)
             } catch {
                 return .failure(error)
             }
         }
-        try await end.value.get()
+        let kept = try await end.value.get()
         noteSetUp()
-        return record.device
+        return kept.device
     }
 
     /// Asks for the passcode if biometry is locked out until it is entered, such as after a change of the enrolled fingers:
@@ -95,11 +97,13 @@ extension LoginSession {
     }
 
     /// Confirms the key with the server; if the reply is lost, asks the server whether it stored the key.
+    ///
+    /// - Returns: the device's label on the server, which adds a number to one that the account has already.
     private func confirm(
         _ ceremony: Ceremony,
         _ made: DeviceKeys.Made,
         _ label: String
-    ) async throws(TouchstoneError) {
+    ) async throws(TouchstoneError) -> String {
         let id = Base64URL.encode(made.id)
         let answer: JSONObject
         do throws(TouchstoneError) {
@@ -119,6 +123,8 @@ extension LoginSession {
             answer = found
         }
         guard answer["id"]?.string == id else { throw .badReply("id") }
+        guard let label = answer["label"]?.string else { throw .badReply("label") }
+        return label
     }
 
     /// Stores the confirmed record; on failure removes the key from the server again.

@@ -2,6 +2,7 @@
 public protocol CredentialStore: Sendable {
     /// Registers a credential, and returns the ones it suspended; a label that another one has gets a number.
     ///
+    /// Labels of superseded credentials are free, so that a device that is set up again keeps its own.
     /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
     /// their sessions end, except the requesting session. Throws ``StoreError/Conflict/credentialExists``,
     /// ``StoreError/Conflict/tooManyCredentials``, or ``StoreError/Code/notFound`` when the account was deleted.

@@ -83,8 +83,11 @@ extension SQLConnection {
             )
         }
         let head = try rows([auditHead(of: events[0])])[0]
+        // A device that is set up again keeps its label: what it supersedes does not count.
+        let ended = Set(superseded.map(\.id))
+        let remaining = others.filter { $0.suspension != .superseded && !ended.contains($0.id) }
         var labelled = credential
-        labelled.label = Credential.distinct(credential.label, among: others.map(\.label))
+        labelled.label = Credential.distinct(credential.label, among: remaining.map(\.label))
         try execute(SQLQuery(Statements.insert, labelled.values))
         try appendAudit(events, after: head, now: now)
         return superseded.map(\.id)

@@ -7,8 +7,8 @@ internal import WebAuthnModel
 struct DeviceRecord: Codable, Sendable, Equatable {
     /// The account's name.
     let user: String
-    /// The user's name for the device.
-    let label: String
+    /// The device's name on the server: the user's name for it, with a number if the account had that name already.
+    var label: String
     /// The rule of the key, in source form.
     let rule: String
     /// The credential's id.
