@@ -248,6 +248,33 @@ struct AvailabilityTests {
         #expect(await world.engine.availability(of: .biometrics).error?.code == .biometryNotAvailable)
     }
 
+    @Test(
+        "what is told without a prompt waits 3 s for an fprintd that does not reply, and not again while it is silent"
+    )
+    func silentService() async {
+        let world = World()
+        world.reader.keepSilent(true)
+        let patience = world.configuration.sensorPatience
+        async let first = world.engine.status()
+        await world.clock.sleep(of: patience)
+        // A later one waits for the rest of the time.
+        world.clock.advance(by: .seconds(1))
+        async let second = world.engine.availability(of: .deviceOwner)
+        await world.clock.sleep(of: patience - .seconds(1))
+        world.clock.advance(by: patience - .seconds(1))
+        #expect(await first.sensorFault == FingerprintError(.noReply).cause)
+        #expect(await second.error == nil)
+        // The looks have still no answer.
+        #expect(
+            await world.engine.availability(of: .biometrics).error?.cause == FingerprintError(.noReply).cause
+        )
+        #expect(await world.engine.status().sensorFault == FingerprintError(.noReply).cause)
+        world.reader.keepSilent(false)
+        while await !world.engine.openLooks.isEmpty { await Task.yield() }
+        #expect(await world.engine.status().sensorFault == nil)
+        #expect(await world.engine.availability(of: .biometrics).error == nil)
+    }
+
     @Test("status reports counts, delay and sensor")
     func status() async {
         let now = StandingClock().now()

@@ -51,6 +51,30 @@ struct EvaluationTests {
         #expect(!world.reader.isClaimed)
     }
 
+    @Test(
+        "with an fprintd that does not reply the passcode is taken, and a finger once it replies",
+        arguments: [true, false]
+    )
+    func silentService(repliesLater: Bool) async {
+        let world = World()
+        world.reader.keepSilent(true)
+        let task = world.start(.deviceOwner)
+        await world.clock.sleep(of: world.configuration.lookPatience)
+        world.clock.advance(by: world.configuration.lookPatience)
+        #expect(await world.prompter.box(1).input == .touchOrSecret)
+        if repliesLater {
+            world.reader.keepSilent(false)
+            await world.reader.touch(.match)
+            #expect(await task.value.factors == [.biometry])
+        } else {
+            world.prompter.will(.type(World.passcode))
+            #expect(await task.value.factors == [.passcode])
+            world.reader.keepSilent(false)
+        }
+        #expect(world.prompter.visibleCount == 0)
+        #expect(!world.reader.isClaimed)
+    }
+
     @Test("the sensor is disarmed before a passcode is tried, and a match in between counts")
     func matchWhileStopping() async {
         let world = World()

@@ -61,7 +61,27 @@ extension AuthenticationEngine {
         return status
     }
 
-    private func lookAtSensor() async -> (enrolment: Enrolment?, error: FingerprintError?) {
+    /// What a look at the sensor found.
+    private typealias Look = (enrolment: Enrolment?, error: FingerprintError?)
+
+    /// Looks at the sensor; gives up once this look, or an earlier one that has no answer either, took
+    /// ``AuthenticationConfiguration/sensorPatience``.
+    private func lookAtSensor() async -> Look {
+        let now = clock.now()
+        let age = openLooks.values.compactMap { now.since($0) }.max() ?? .zero
+        let silence = FingerprintError(.noReply, message: "fprintd has not replied")
+        guard age < configuration.sensorPatience else { return (nil, silence) }
+        let (looks, mailbox) = AsyncStream<Look>.makeStream()
+        Task { mailbox.yield(await readSensor()) }
+        let wait = Task {
+            try await timer.sleep(for: configuration.sensorPatience - age)
+            mailbox.yield((nil, silence))
+        }
+        defer { wait.cancel() }
+        return await looks.first { _ in true } ?? (nil, silence)
+    }
+
+    private func readSensor() async -> Look {
         do {
             return (try await enrolment(), nil)
         } catch {

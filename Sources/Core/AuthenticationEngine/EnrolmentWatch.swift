@@ -53,6 +53,10 @@ extension AuthenticationEngine {
     ///
     /// - Throws: ``FingerprintError``; `disconnected` rather than `noSuchDevice` if there was a sensor since the daemon's start.
     func enrolment() async throws(FingerprintError) -> Enrolment {
+        lookCount += 1
+        let number = lookCount
+        openLooks[number] = clock.now()
+        defer { openLooks[number] = nil }
         do {
             let seen = try await reader.enrolment()
             lastDevice = seen.device

@@ -21,6 +21,7 @@ extension AuthenticationSession {
         copy.sensorDelay = sensorDelay
         copy.busyPause = busyPause
         copy.waitCount = waitCount
+        copy.isLookLate = isLookLate
         copy.attempt = attempt
         copy.retryScans = retryScans
         return copy
@@ -84,7 +85,7 @@ struct SessionState: Hashable {
             session.box?.isVisible == true, session.sensorDelay == .zero, attempt != nil,
             attempt?.wasArmed == true, attempt?.hadContact == true, attempt?.isScanning == true,
             session.message == Self.busy, session.box?.message == Self.busy,
-            session.seen.contains(Self.here), session.seen.contains(Self.there),
+            session.seen.contains(Self.here), session.seen.contains(Self.there), session.isLookLate,
         ]
         stage = session.stage
         factors = session.factors

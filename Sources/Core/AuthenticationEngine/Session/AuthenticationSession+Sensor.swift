@@ -3,6 +3,9 @@ import KeychainModel
 /// Fingers: when the sensor is armed, what is counted, and how its reports are handled.
 extension AuthenticationSession {
     mutating func elapsed(_ number: Int, at now: BootTime) -> [SessionAction] {
+        if number == Self.firstLook, case .looking(.atStart) = phase {
+            return setup.requirement == .biometryOrPasscode ? lookIsLate(at: now) : []
+        }
         guard case .asking(let box, let sensor) = phase, sensor == .waiting(number) else { return [] }
         switch claim {
         case .held: return arm(box, at: now)

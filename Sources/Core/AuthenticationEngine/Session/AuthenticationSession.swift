@@ -40,7 +40,10 @@ struct AuthenticationSession: ~Copyable, Sendable {
     var claim = Claim.none
     var sensorDelay: Duration
     var busyPause = Duration.zero
+    /// The number of the last wait for the sensor; the wait for the first look has the number 0.
     var waitCount = 0
+    /// Whether the prompt was shown before the first look at the enrolled fingers ended: until it ends well, no finger counts.
+    var isLookLate = false
     var attempt: Attempt?
     var retryScans = 0
 
@@ -93,7 +96,8 @@ struct AuthenticationSession: ~Copyable, Sendable {
                 message = darkness
                 return askPasscode(at: now)
             }
-            return mayTouch ? look(.atStart) : askPasscodeFirst(at: now)
+            guard mayTouch else { return askPasscodeFirst(at: now) }
+            return look(.atStart) + [.wait(setup.configuration.lookPatience, number: Self.firstLook)]
         case .biometry, .biometryAndPasscode:
             return look(.atStart)
         }
@@ -134,7 +138,42 @@ struct AuthenticationSession: ~Copyable, Sendable {
         return [.checkEnrolment]
     }
 
+    /// The number of the wait for the first look at the enrolled fingers.
+    static let firstLook = 0
+
+    /// Shows the prompt for either factor before the look has ended: the passcode is accepted at once.
+    mutating func lookIsLate(at now: BootTime) -> [SessionAction] {
+        isLookLate = true
+        phase = .idle(.off)
+        // The fingers may have changed meanwhile.
+        guard biometryLockout == nil else {
+            message = darkness
+            return askPasscode(at: now)
+        }
+        stage = .either
+        message = "The fingerprint sensor has not answered yet; the passcode is accepted now."
+        return show()
+    }
+
+    /// Handles the end of a look after which the prompt was not held back.
+    private mutating func checkedLate(_ found: EnrolmentCheck, at now: BootTime) -> [SessionAction] {
+        isLookLate = false
+        // The passcode alone is asked for by now.
+        guard stage == .either else { return [] }
+        switch found {
+        case .ready:
+            guard case .asking(let box, .off) = phase, box.isVisible else { return [] }
+            return useSensor(on: box.channel, at: now)
+        case .changed: return enrolmentChanged(at: now)
+        case .failed:
+            // The prompt stays, because somebody may be typing into it.
+            stage = .passcode
+            return []
+        }
+    }
+
     private mutating func checked(_ found: EnrolmentCheck, at now: BootTime) -> [SessionAction] {
+        if isLookLate { return checkedLate(found, at: now) }
         guard case .looking(let check) = phase else { return [] }
         phase = .idle(.off)
         switch (check, found) {
@@ -184,7 +223,12 @@ struct AuthenticationSession: ~Copyable, Sendable {
     ) -> [SessionAction] {
         guard box?.number == number, box?.isVisible == false else { return [] }
         noteVisible(on: channel)
-        guard stage.takesFinger, case .asking = phase else { return [] }
+        guard stage.takesFinger, !isLookLate, case .asking = phase else { return [] }
+        return useSensor(on: channel, at: now)
+    }
+
+    /// Claims and later arms the sensor for the visible prompt.
+    private mutating func useSensor(on channel: PromptChannel?, at now: BootTime) -> [SessionAction] {
         // On a channel where the passcode was not typed, no touch counts.
         let isTrusted = seen.contains(channel) || factors.contains(.passcode) && typedOn == channel
         guard isTrusted else {

@@ -24,6 +24,7 @@ package final class ScriptedReader: FingerprintReader {
 
     fileprivate struct State: Sendable {
         var enrolment: Result<Enrolment, FingerprintError>
+        var isSilent = false
         var claimFailures: [FingerprintError] = []
         var isClaimed = false
         var armed: Int?
@@ -58,6 +59,11 @@ package final class ScriptedReader: FingerprintReader {
     /// Sets the enrolment, or the error that reading it gives.
     package func enrol(_ enrolment: Result<Enrolment, FingerprintError>) {
         state.update { $0.enrolment = enrolment }
+    }
+
+    /// Makes reading the enrolment wait until this is called with false, as with an fprintd that does not reply.
+    package func keepSilent(_ isSilent: Bool) {
+        state.update { $0.isSilent = isSilent }
     }
 
     /// Makes the next claims fail, each with one of the errors.
@@ -109,7 +115,7 @@ package final class ScriptedReader: FingerprintReader {
 
     /// The present enrolment, read without arming the sensor.
     package func enrolment() async throws(FingerprintError) -> Enrolment {
-        try state.update { $0.enrolment }.get()
+        try await state.wait { $0.isSilent ? nil : $0.enrolment }.get()
     }
 
     /// Claims the sensor for this process alone, until the claim is released.
