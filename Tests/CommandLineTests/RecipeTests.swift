@@ -32,7 +32,7 @@ struct RecipeTests {
             encoding: .utf8
         )
         let lines = page.split(separator: "\n").filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
-        #expect(lines.count == 22)
+        #expect(lines.count == 24)
         var outputs: [String: String] = [:]
         for line in lines {
             var run = CommandRun(home: keychain.home)
@@ -49,7 +49,7 @@ struct RecipeTests {
         }
         let all = outputs.values.joined()
         for text in [
-            "password=secret\n", "token release list\n", "\"Secret\":\"secret\"",
+            "password=secret\n", "token release list\n", "a token\n", "\"Secret\":\"secret\"",
             "\"SecretAccessKey\":\"secret key\"",
         ] {
             #expect(all.contains(text), "\(text)")
