@@ -8,8 +8,8 @@ public struct AuthenticationConfiguration: Sendable {
     public var biometryTimeout: Duration = .seconds(30)
     /// A touch counts only after the prompt was visible for this long: the sensor is armed no earlier.
     public var settlingTime: Duration = .milliseconds(500)
-    /// How long the prompt for a finger or the passcode waits for the look at the enrolled fingers; it is then shown without it, and
-    /// takes a finger once the look has ended well. A look takes up to 10 s if fprintd hangs.
+    /// How long a prompt for a finger or the passcode is held back while the enrolled fingers are read, which takes up to 10 s if
+    /// fprintd hangs. A prompt that was not held back takes a finger once they were read.
     public var lookPatience: Duration = .seconds(1)
     /// How long an answer that needs no prompt waits for fprintd, which may have to be started first.
     public var sensorPatience: Duration = .seconds(3)
