@@ -19,24 +19,35 @@ public enum AuditChain {
     public static func fault(in records: [AuditRecord]) -> Fault? {
         var before: AuditRecord?
         for record in records {
-            if let before {
-                guard record.sequence == before.sequence + 1, record.previousHash == before.hash,
-                    record.chain == before.chain
-                else { return .broken(after: before.sequence) }
-            } else if record.sequence == 1, record.previousHash != start {
-                return .changed(sequence: 1)
-            }
-            let hash = hash(
-                chain: record.chain,
-                sequence: record.sequence,
-                time: record.time,
-                event: record.event,
-                previousHash: record.previousHash
-            )
-            guard hash == record.hash else { return .changed(sequence: record.sequence) }
+            if let fault = fault(in: record, after: before) { return fault }
             before = record
         }
         return nil
+    }
+
+    /// Checks a record and its link to the one before it; nil: both are right.
+    ///
+    /// - Parameters:
+    ///   - record: the record.
+    ///   - before: the one read before it, which was checked; nil: the previous hash of `record` is taken as given,
+    ///     unless it is the first of its chain.
+    /// - Returns: the fault.
+    static func fault(in record: AuditRecord, after before: AuditRecord?) -> Fault? {
+        if let before {
+            guard record.sequence == before.sequence + 1, record.previousHash == before.hash,
+                record.chain == before.chain
+            else { return .broken(after: before.sequence) }
+        } else if record.sequence == 1, record.previousHash != start {
+            return .changed(sequence: 1)
+        }
+        let hash = hash(
+            chain: record.chain,
+            sequence: record.sequence,
+            time: record.time,
+            event: record.event,
+            previousHash: record.previousHash
+        )
+        return hash == record.hash ? nil : .changed(sequence: record.sequence)
     }
 
     /// The hash of a record: SHA-256 over its fields in order, each preceded by its length (8 bytes, big-endian).

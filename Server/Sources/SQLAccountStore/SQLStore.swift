@@ -66,6 +66,10 @@ extension SQLStore {
         try await engine.read { try $0.auditPage(of: account, after: sequence, count: count) }
     }
 
+    package func auditPage(from place: AuditPlace, count: Int) async throws(StoreError) -> [AuditRecord] {
+        try await engine.read { try $0.auditPage(from: place, count: count) }
+    }
+
     package func take(_ limits: [RateLimit], now: Timestamp) async throws(StoreError) -> LimitVerdict {
         try await engine.write(.eachStatement) { try $0.take(limits, now: now) }
     }

@@ -18,12 +18,12 @@ struct SchemaVersionTests {
         #expect(mode == 0o600)
         // A schema from before transactions were listed.
         for statement in Self.withoutLater + ["UPDATE schema_version SET version = 1"] {
-            try run(statement, on: file.path)
+            try SQLiteFile.run(statement, on: file.path)
         }
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 6))
         await (try SQLiteStore.open(.init(path: file.path))).close()
-        try run("UPDATE schema_version SET version = 7", on: file.path)
+        try SQLiteFile.run("UPDATE schema_version SET version = 7", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -79,7 +79,7 @@ struct SchemaVersionTests {
             "INSERT INTO ceremonies SELECT id, purpose, account, session, options, expires_at FROM kept",
             "DROP TABLE kept",
             "UPDATE schema_version SET version = 2",
-        ] { try run(statement, on: file.path) }
+        ] { try SQLiteFile.run(statement, on: file.path) }
         #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 6))
         try await file.use { store in
             let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
@@ -100,7 +100,7 @@ struct SchemaVersionTests {
             #expect(try await person.logIn(tokens: tokens).session != nil)
         }
         for statement in Self.withoutAudience + ["UPDATE schema_version SET version = 4"] {
-            try run(statement, on: file.path)
+            try SQLiteFile.run(statement, on: file.path)
         }
         #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 6))
         try await file.use { store in
@@ -108,18 +108,5 @@ struct SchemaVersionTests {
             #expect(live.grant == nil)
         }
         await file.remove()
-    }
-
-    private func run(_ statement: String, on path: String) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = [
-            "-c",
-            "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()",
-            path, statement,
-        ]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
     }
 }

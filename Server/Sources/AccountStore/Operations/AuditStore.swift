@@ -18,4 +18,7 @@ public protocol AuditStore: Sendable {
         after sequence: Int64,
         count: Int
     ) async throws(StoreError) -> [AuditRecord]
+
+    /// The records of all chains from a place on, that of the place included, in the order of chain and number.
+    func auditPage(from place: AuditPlace, count: Int) async throws(StoreError) -> [AuditRecord]
 }

@@ -115,6 +115,23 @@ extension AuditEvent.Name {
     public static let transactionFailed = Self(rawValue: "transaction_failed")
 }
 
+/// A record's chain and its number in it.
+public struct AuditPlace: Sendable, Equatable {
+    /// Before all records.
+    public static let start = AuditPlace(chain: [], sequence: 0)
+
+    /// The chain, see ``AuditRecord/chain``.
+    public let chain: [UInt8]
+    /// The number in the chain.
+    public let sequence: Int64
+
+    /// Creates a place.
+    public init(chain: [UInt8], sequence: Int64) {
+        self.chain = chain
+        self.sequence = sequence
+    }
+}
+
 /// An event with its place in the audit.
 public struct AuditRecord: Sendable, Equatable {
     /// Its position among all records of the store; increases, with gaps.
@@ -132,6 +149,9 @@ public struct AuditRecord: Sendable, Equatable {
     public let previousHash: [UInt8]
     /// SHA-256 over all of the above except ``position``.
     public let hash: [UInt8]
+
+    /// The record's place.
+    public var place: AuditPlace { AuditPlace(chain: chain, sequence: sequence) }
 
     /// Creates a record.
     public init(

@@ -19,6 +19,12 @@ private enum Statements {
     static let ofChain = SQLStatement(
         "SELECT \(AuditRecord.columns) FROM audit WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3"
     )
+    static let ofAllChains = SQLStatement(
+        """
+        SELECT \(AuditRecord.columns) FROM audit WHERE (chain, sequence) >= ($1, $2)
+        ORDER BY chain, sequence LIMIT $3
+        """
+    )
 }
 
 extension SQLConnection {
@@ -78,15 +84,20 @@ extension SQLConnection {
     }
 
     func auditPage(of account: AccountID, after sequence: Int64, count: Int) throws -> [AuditRecord] {
-        try rows(Statements.ofChain, .of(account), .of(sequence), .of(count)).map { row in
-            var row = row
-            return try AuditRecord(&row)
-        }
+        try records(SQLQuery(Statements.ofChain, [.of(account), .of(sequence), .of(count)]))
+    }
+
+    func auditPage(from place: AuditPlace, count: Int) throws -> [AuditRecord] {
+        try records(SQLQuery(Statements.ofAllChains, [.bytes(place.chain), .of(place.sequence), .of(count)]))
     }
 
     /// `page` is the engine's own query, which excludes records still being written.
     func auditPage(_ page: SQLStatement, after position: Int64, count: Int) throws -> [AuditRecord] {
-        try rows(page, .of(position), .of(count)).map { row in
+        try records(SQLQuery(page, [.of(position), .of(count)]))
+    }
+
+    private func records(_ query: SQLQuery) throws -> [AuditRecord] {
+        try rows([query])[0].map { row in
             var row = row
             return try AuditRecord(&row)
         }

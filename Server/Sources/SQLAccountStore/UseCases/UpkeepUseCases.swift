@@ -14,10 +14,15 @@ private enum Statements {
     static let auditEnd = SQLStatement(
         "SELECT position FROM audit WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2"
     )
+    /// Of each chain a beginning: neither positions nor times need have the order of a chain, whose events several servers
+    /// write, and a gap would be a sign of tampering.
     static let purgeAudit = SQLStatement(
         """
         DELETE FROM audit WHERE position > $1 AND position <= $2 AND time < $3
             AND EXISTS (SELECT 1 FROM audit n WHERE n.chain = audit.chain AND n.sequence > audit.sequence)
+            AND NOT EXISTS (
+                SELECT 1 FROM audit o WHERE o.chain = audit.chain AND o.sequence < audit.sequence
+                    AND (o.position <= $1 OR o.position > $2 OR o.time >= $3))
         RETURNING position
         """
     )

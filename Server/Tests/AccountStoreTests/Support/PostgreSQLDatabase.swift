@@ -23,5 +23,7 @@ struct PostgreSQLDatabase: TestDatabase {
 
     var writerArguments: [String] { ["postgresql", conninfo] }
 
+    func run(_ statements: String) throws { try cluster.psql(statements, in: name) }
+
     func remove() async { _ = try? cluster.psql("DROP DATABASE \(name) WITH (FORCE)", in: "postgres") }
 }

@@ -211,6 +211,14 @@ struct Person: Sendable {
     }
 }
 
+/// All records, once there are so many: transactions of other tests on the same PostgreSQL server hold them back.
+func settledAudit(_ store: any AccountStore, count: Int) async throws -> [AuditRecord] {
+    while true {
+        let page = try await store.auditPage(after: 0, count: count + 1)
+        if page.count >= count { return page }
+    }
+}
+
 struct BrokenChain: Error { let fault: AuditChain.Fault }
 
 extension LoginOutcome {

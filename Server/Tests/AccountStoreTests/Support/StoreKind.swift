@@ -23,6 +23,8 @@ protocol TestDatabase: Sendable {
     func open(timeout: Duration) async throws(StoreError) -> any AccountStore
     /// The arguments with which `store-writer` opens it.
     var writerArguments: [String] { get }
+    /// Runs statements of SQL, past the store.
+    func run(_ statements: String) throws
     /// Deletes it.
     func remove() async
 }
@@ -59,6 +61,8 @@ struct SQLiteDatabase: TestDatabase {
     }
 
     var writerArguments: [String] { ["sqlite", path] }
+
+    func run(_ statements: String) throws { try SQLiteFile.run(statements, on: path) }
 
     func remove() async { try? FileManager.default.removeItem(at: directory) }
 }
