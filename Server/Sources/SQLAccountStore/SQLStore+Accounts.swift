@@ -6,7 +6,7 @@ extension SQLStore {
         keeping session: SessionID?,
         audit: AuditEvent,
         now: Timestamp
-    ) async throws(StoreError) -> [CredentialID] {
+    ) async throws(StoreError) -> RegisteredCredential {
         try await engine.write(.serializable) {
             try $0.registerCredential(credential, keeping: session, audit: audit, now: now)
         }

@@ -13,7 +13,15 @@ struct AccountTests {
             for _ in 1...4 {
                 var credential = Sample.credential(ada)
                 credential.label = "Phone"
-                _ = try await store.registerCredential(credential, keeping: nil, audit: audit, now: start)
+                let registered = try await store.registerCredential(
+                    credential,
+                    keeping: nil,
+                    audit: audit,
+                    now: start
+                )
+                // What it returns is what it stored.
+                #expect(try await store.credential(credential.id, of: ada.id) == registered.credential)
+                #expect(registered.superseded.isEmpty)
                 ids.append(credential.id)
             }
             func labels() async throws -> [String?] {
@@ -184,7 +192,7 @@ struct AccountTests {
                     keeping: nil,
                     audit: Sample.event(.credentialRegistered),
                     now: start
-                )
+                ).superseded
             }
             let first = make(person)
             let foreign = make(stranger)

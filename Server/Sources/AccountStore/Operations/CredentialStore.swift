@@ -1,6 +1,6 @@
 /// The credentials and passwords of accounts.
 public protocol CredentialStore: Sendable {
-    /// Registers a credential, and returns the ones it suspended; a label that another one has gets a number.
+    /// Registers a credential, and returns it as it was stored: a label that another one has gets a number.
     ///
     /// Labels of superseded credentials are free, so that a device that is set up again keeps its own.
     /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
@@ -11,7 +11,7 @@ public protocol CredentialStore: Sendable {
         keeping session: SessionID?,
         audit: AuditEvent,
         now: Timestamp
-    ) async throws(StoreError) -> [CredentialID]
+    ) async throws(StoreError) -> RegisteredCredential
 
     /// All credentials of an account, oldest first.
     func credentials(of account: AccountID) async throws(StoreError) -> [Credential]

@@ -122,6 +122,20 @@ public struct Credential: Sendable, Equatable {
     }
 }
 
+/// The result of a registration.
+public struct RegisteredCredential: Sendable, Equatable {
+    /// The credential as it was stored, with its final label.
+    public let credential: Credential
+    /// The credentials that it superseded, which are suspended now.
+    public let superseded: [CredentialID]
+
+    /// Creates a result.
+    public init(credential: Credential, superseded: [CredentialID]) {
+        self.credential = credential
+        self.superseded = superseded
+    }
+}
+
 /// The data of a verified ceremony about the credential that signed.
 public struct CredentialUse: Sendable, Equatable {
     /// The credential's id.

@@ -58,7 +58,7 @@ extension SQLConnection {
         keeping session: SessionID?,
         audit: AuditEvent,
         now: Timestamp
-    ) throws -> [CredentialID] {
+    ) throws -> RegisteredCredential {
         _ = try existingAccount(credential.account)
         guard try row(Statements.exists, .of(credential.id)) == nil else {
             throw StoreError(.conflict(.credentialExists))
@@ -90,7 +90,7 @@ extension SQLConnection {
         labelled.label = Credential.distinct(credential.label, among: remaining.map(\.label))
         try execute(SQLQuery(Statements.insert, labelled.values))
         try appendAudit(events, after: head, now: now)
-        return superseded.map(\.id)
+        return RegisteredCredential(credential: labelled, superseded: superseded.map(\.id))
     }
 
     /// Suspends a credential and ends the sessions that it signed in.

@@ -95,7 +95,7 @@ enum RegistrationRoutes {
             caller,
             call
         )
-        _ = try await service.store.registerCredential(
+        let stored = try await service.store.registerCredential(
             credential,
             keeping: caller.session.id,
             audit: call.event(
@@ -106,10 +106,8 @@ enum RegistrationRoutes {
                 reason: credential.assurance.rawValue
             ),
             now: call.now
-        )
+        ).credential
         service.metrics.registration(format: registration.attestation.format, outcome: "success")
-        // The store may have numbered its label.
-        let stored = try await service.store.credential(credential.id, of: caller.account.id) ?? credential
         return Reply.json(stored.json, status: .created)
             .with(.location, "/v1/credentials/\(Base64URL.encode(credential.id.bytes))")
     }
