@@ -173,13 +173,13 @@ _touchstone-server() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    serve|check-config|migrate|version|help)
+    serve|check-config|migrate|verify-audit|version|help)
         # Offer subcommand argument completions
         "_touchstone-server_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'serve check-config migrate version help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'serve check-config migrate verify-audit version help' -- "${cur}"))
         ;;
     esac
 }
@@ -224,6 +224,24 @@ _touchstone-server_migrate() {
     # Offer option value completions
     case "${prev}" in
     '--config'|'-c')
+        return
+        ;;
+    esac
+}
+
+_touchstone-server_verify-audit() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--config -c --head)
+    __touchstone-server_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--config'|'-c')
+        return
+        ;;
+    '--head')
         return
         ;;
     esac

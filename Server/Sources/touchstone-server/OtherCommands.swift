@@ -32,6 +32,41 @@ struct Migrate: ParsableCommand {
     }
 }
 
+/// The command `touchstone-server verify-audit`.
+struct VerifyAudit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify-audit",
+        abstract: "Check that no event of the audit log was changed or removed, also while servers run.",
+        discussion: """
+            The chains show what was changed or removed between their events; that the last ones
+            were removed only a head shows, which was written before (audit-head-file).
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Compare with a file of heads, or with audit-head-file, in which this head has to be.",
+            valueName: "file|head"
+        )
+    )
+    var head: String?
+
+    func run() async throws {
+        let configuration = try options.read()
+        let progress = AuditProgress()
+        do {
+            let text = try await ServerProgram.verifyAudit(configuration, head: head, progress: progress.show)
+            progress.end()
+            print(text)
+        } catch {
+            progress.end()
+            throw Failure.report(error)
+        }
+    }
+}
+
 /// The command `touchstone-server version`.
 struct ShowVersion: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")

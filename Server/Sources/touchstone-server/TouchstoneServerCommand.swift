@@ -32,6 +32,9 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               access-token-lifetime, session-idle, session-lifetime, freshness,
               ceremony-lifetime          seconds
               audit-retention            hours; 0: for ever
+              audit-head-file            a file to which heads of the audit log are appended, with
+                                         which verify-audit --head compares the log
+              audit-head-interval        seconds between them
               passwords-per-minute, ceremonies-per-minute
                                          failures of one client address (IPv6: /64) by password and
                                          by passkey, beyond which only names without failures pass
@@ -53,12 +56,13 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
 
             SIGHUP reads the file, certificates, secrets and lists again; the log says what changed.
 
-            Exit status: 0 done; 64 wrong usage; 69 the database is not there or not up to date;
+            Exit status: 0 done; 64 wrong usage; 65 verify-audit found that the audit log was
+            changed; 69 the database is not there or not up to date;
             75 a shutdown closed connections whose requests did not end in shutdown-timeout;
             78 the configuration is wrong; 1 anything else.
             """,
         version: ServerVersion.text,
-        subcommands: [Serve.self, CheckConfig.self, Migrate.self, ShowVersion.self],
+        subcommands: [Serve.self, CheckConfig.self, Migrate.self, VerifyAudit.self, ShowVersion.self],
         defaultSubcommand: Serve.self
     )
 }
@@ -87,6 +91,8 @@ struct ConfigurationOptions: ParsableArguments {
 enum Failure {
     /// EX_CONFIG of sysexits.h.
     static let configuration = ExitCode(78)
+    /// EX_DATAERR of sysexits.h.
+    static let tampering = ExitCode(65)
     /// EX_TEMPFAIL of sysexits.h.
     static let cut = ExitCode(75)
     /// EX_UNAVAILABLE of sysexits.h.
@@ -101,6 +107,7 @@ enum Failure {
         FileHandle.standardError.write(Data("touchstone-server: \(error)\n".utf8))
         switch error {
         case is ConfigurationFault: return configuration
+        case is AuditTampering: return tampering
         case let error as StartError: return error.kind == .configuration ? configuration : unavailable
         default: return .failure
         }

@@ -94,6 +94,20 @@ extension ServerTests {
             }
         }
 
+        @Test("a file for heads of the audit that cannot be made is an error; it is not made")
+        func auditHeadFile() async throws {
+            try await TestServer.inDirectory { directory in
+                var settings = ServerConfiguration(dataDirectory: directory)
+                settings.auditHeadFile = "\(directory)/heads"
+                let printed = try await settings.check()
+                #expect(printed.contains("= \(directory)/heads  # "))
+                #expect(!FileManager.default.fileExists(atPath: "\(directory)/heads"))
+                settings.auditHeadFile = "\(directory)/none/heads"
+                let fault = await #expect(throws: ConfigurationFault.self) { try await settings.check() }
+                #expect(fault?.description == "\(directory)/none/heads: No such file or directory")
+            }
+        }
+
         @Test("an admin port on all addresses is refused unless it has TLS")
         func adminPort() throws {
             func read(_ lines: [String: String]) throws -> ServerConfiguration {

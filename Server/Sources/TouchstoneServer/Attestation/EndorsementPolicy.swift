@@ -29,7 +29,7 @@ struct EndorsementPolicy: Sendable, Equatable {
             {
                 let content = line.prefix { $0 != "#" }.filter { !$0.isWhitespace }
                 guard !content.isEmpty else { continue }
-                guard let bytes = Self.bytes(content), bytes.count == 32 else {
+                guard let bytes = [UInt8](hexadecimal: content), bytes.count == 32 else {
                     throw ConfigurationFault(
                         place: "\(path), line \(index + 1)",
                         reason: "must be a SHA-256 in hexadecimal"
@@ -39,12 +39,6 @@ struct EndorsementPolicy: Sendable, Equatable {
             }
         }
         self.anchors = anchors
-    }
-
-    private static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
     /// The chip that these certificates, or this public area, identify.

@@ -13,6 +13,7 @@ extension ServerConfiguration {
         let services = try ServiceSecrets(self)
         let audiences = try Audiences(self)
         if let complaint = try TLSFiles(self)?.complaint(at: Date()) { throw complaint }
+        if let auditHeadFile { try AuditHeadFile(path: auditHeadFile).check() }
         let database = try await StoreOpener.check(self)
         let width = Self.keys.map(\.count).max() ?? 0
         let lines = Self.keys.map { key in

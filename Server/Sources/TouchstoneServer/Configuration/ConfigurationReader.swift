@@ -14,7 +14,8 @@ extension ServerConfiguration {
         "passkey-hints", "account-page", "cors-origins",
         "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
-        "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
+        "audit-retention", "audit-head-file", "audit-head-interval", "passwords-per-minute",
+        "ceremonies-per-minute", "request-timeout",
         "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
@@ -108,6 +109,8 @@ extension ServerConfiguration {
         case "freshness": freshness = try setting.number(in: 1...3600)
         case "ceremony-lifetime": ceremonyLifetime = try setting.number(in: 10...600)
         case "audit-retention": auditRetention = try setting.number(in: 0...87_600)
+        case "audit-head-file": auditHeadFile = try setting.path()
+        case "audit-head-interval": auditHeadInterval = try setting.number(in: 1...86_400)
         case "passwords-per-minute": passwordsPerMinute = try setting.number(in: 1...1_000_000)
         case "ceremonies-per-minute": ceremoniesPerMinute = try setting.number(in: 1...1_000_000)
         case "request-timeout": requestTimeout = try setting.number(in: 1...3600)

@@ -65,6 +65,10 @@ public struct ServerConfiguration: Sendable {
     public var ceremonyLifetime = 300
     /// Hours for which audit records are kept; 0: without limit.
     public var auditRetention = 720
+    /// A file to which heads of the audit are appended, for ``ServerProgram/verifyAudit(_:head:progress:)``; nil: none.
+    public var auditHeadFile: String?
+    /// Seconds between two times at which heads are appended.
+    public var auditHeadInterval = 60
 
     // MARK: Limits
 

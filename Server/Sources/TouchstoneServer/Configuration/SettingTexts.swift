@@ -37,6 +37,8 @@ extension ServerConfiguration {
         case "freshness": "\(freshness)"
         case "ceremony-lifetime": "\(ceremonyLifetime)"
         case "audit-retention": "\(auditRetention)"
+        case "audit-head-file": auditHeadFile
+        case "audit-head-interval": "\(auditHeadInterval)"
         case "passwords-per-minute": "\(passwordsPerMinute)"
         case "ceremonies-per-minute": "\(ceremoniesPerMinute)"
         case "request-timeout": "\(requestTimeout)"

@@ -34,3 +34,12 @@ extension Sequence<UInt8> {
         return String(decoding: text, as: UTF8.self)
     }
 }
+
+extension [UInt8] {
+    /// The bytes that pairs of digits stand for; nil: there are other characters, or half a pair.
+    init?(hexadecimal text: String) {
+        let digits = text.compactMap { $0.isASCII ? $0.hexDigitValue : nil }
+        guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+}

@@ -139,7 +139,8 @@ public final class ServerProgram: ServiceLifecycle.Service {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: Upkeep(current)), .init(service: admin), .init(service: api),
+                    .init(service: Upkeep(current)), .init(service: AuditHeadService(current)),
+                    .init(service: admin), .init(service: api),
                 ],
                 logger: current.value.logger
             )

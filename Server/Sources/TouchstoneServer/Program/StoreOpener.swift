@@ -54,6 +54,19 @@ enum StoreOpener {
         return (["can be used"] + notices).joined(separator: "; ")
     }
 
+    /// Opens the store; a missing SQLite file is not created.
+    ///
+    /// - Throws: ``StartError``.
+    static func openThatExists(_ configuration: ServerConfiguration) throws(StartError) -> any AccountStore {
+        let address = configuration.databaseAddress
+        guard !isFile(address) || FileManager.default.fileExists(atPath: address) else {
+            throw StartError(.store, "\(address) does not exist: name the database by the setting database")
+        }
+        do throws(StoreError) { return try openExisting(address) { _ in } } catch {
+            throw failure(error, configuration)
+        }
+    }
+
     /// What a store says for the log.
     private final class Notices: Sendable {
         private let texts = Mutex<[String]>([])
@@ -98,7 +111,8 @@ enum StoreOpener {
         }
     }
 
-    private static func failure(_ error: StoreError, _ configuration: ServerConfiguration) -> StartError {
+    /// The error of a store with its remedy.
+    static func failure(_ error: StoreError, _ configuration: ServerConfiguration) -> StartError {
         let hint =
             switch error.code {
             case .notMigrated: " (run touchstone-server migrate)"
