@@ -60,7 +60,8 @@ extension ServerTests {
                 #expect(try await audited.verify().contains("is whole"))
                 let cut = await #expect(throws: AuditTampering.self) { try await audited.verify(head: path) }
                 #expect(
-                    cut?.description.contains("there were \(first.count), there are \(first.count - 1)") == true,
+                    cut?.description.contains("there were \(first.count), there are \(first.count - 1)")
+                        == true,
                     "\(cut as Any)"
                 )
             }
