@@ -8,8 +8,9 @@ public struct AuthenticationConfiguration: Sendable {
     public var biometryTimeout: Duration = .seconds(30)
     /// A touch counts only after the prompt was visible for this long: the sensor is armed no earlier.
     public var settlingTime: Duration = .milliseconds(500)
-    /// How long a prompt for a finger or the passcode is held back while the enrolled fingers are read, which takes up to 10 s if
-    /// fprintd hangs. A prompt that was not held back takes a finger once they were read.
+    /// How long a prompt for a finger or the passcode is held back while the enrolled fingers are read.
+    ///
+    /// That takes up to 10 s if fprintd hangs. A prompt that was not held back any longer takes a finger once they were read.
     public var lookPatience: Duration = .seconds(1)
     /// How long an answer that needs no prompt waits for fprintd, which may have to be started first.
     public var sensorPatience: Duration = .seconds(3)
