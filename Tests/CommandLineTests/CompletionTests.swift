@@ -194,6 +194,7 @@ struct CompletionTests {
     func places(shell: Shell) async throws {
         let names = [
             "two words", "docker:reg.example:5000/x", "https://me@host.example/r.git", "ümläut 日本", "-dash",
+            "w x/y",
         ]
         let keychain = try keychain(names + Self.hidden)
         try "".write(toFile: home.path + "/a file;x", atomically: true, encoding: .utf8)
@@ -210,6 +211,8 @@ struct CompletionTests {
             ("get https://me@ho", "[get][https://me@host.example/r.git]"), ("get üm", "[get][ümläut 日本]"),
             ("get -- -da", "[get][--][-dash]"), ("get -c tw", "[get][-c][two words]"),
             ("get h", "[get][https://me@host.example/r.git]"), ("rm üm", "[rm][ümläut 日本]"),
+            ("list w", "[list][w x/]"), ("ls --tree doc", "[ls][--tree][docker:reg.example:5000/]"),
+            ("mv docker:reg.example:5000/ w", "[mv][docker:reg.example:5000/][w x/]"),
             ("require tw", "[require][two words]"), ("require x fi", "[require][x][finger]"),
             ("rm x tw", "[rm][x][two words]"), ("run --env A=tw", "[run][--env][A=two words]"),
             ("run --env=A=tw", "[run][--env=A=two words]"),

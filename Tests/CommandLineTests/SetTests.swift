@@ -139,6 +139,56 @@ struct SetTests {
         #expect(!keychain.methods.contains(.addItem))
     }
 
+    @Test("the stop key restores the terminal for the shell, and fg asks again")
+    func stopKey() async throws {
+        let keychain = try ScriptedKeychain(home)
+        let terminal = try PseudoTerminal()
+        let shell = try await ChildProcess.start(
+            "/bin/sh",
+            ["-c", "exec 0<>\(terminal.name) 1>&0 2>&0; exec /bin/bash --norc --noprofile --noediting -i"],
+            environment: [
+                "TERM": "dumb", "PATH": "/usr/bin:/bin", "PS1": "ready> ", "HISTFILE": "",
+                "TOUCHSTONE_HOME": home.path, "TOUCHSTONE_DAEMON": "/nonexistent",
+            ]
+        )
+        defer { shell.stop() }
+        try await terminal.wait(for: "ready>")
+        #expect(terminal.isEchoing && terminal.isCanonical)
+        terminal.press(.text("\(Programs.touchstone) set mail; echo sta''tus=$?"), .enter)
+        try await terminal.wait(for: "Secret for 'mail':")
+        #expect(!terminal.isEchoing)
+        terminal.press(.text("half\u{1A}"))
+        try await terminal.wait(for: "Stopped")
+        #expect(terminal.isEchoing && terminal.isCanonical)
+        terminal.press(.text("fg"), .enter)
+        for question in ["Secret for 'mail':", "The same again:"] {
+            try await terminal.wait(for: question)
+            try await Deadline.wait(for: "a terminal without echo") { terminal.isEchoing ? nil : true }
+            terminal.press(.text("whole"), .enter)
+        }
+        terminal.press(.text("echo do''ne"), .enter)
+        try await terminal.wait(for: "done")
+        #expect(terminal.isEchoing && !terminal.text.contains("half") && !terminal.text.contains("whole"))
+        #expect(keychain.added == [Array("whole".utf8)])
+    }
+
+    @Test(
+        "what --require and --characters take is named",
+        arguments: [
+            (["set", "a", "--require", "blood"], ["'finger'", "'passcode'", "'either'", "'none'"]),
+            (["generate", "a", "--require", ""], ["'finger'", "'passcode'", "'either'", "'none'"]),
+            (["require", "a", "blood"], ["finger, passcode, either or none"]),
+            (["generate", "a", "--characters", "blood"], ["lower, upper, letters, digits, hex and symbols"]),
+            (["generate", "a", "--characters", ""], ["lower, upper, letters, digits, hex and symbols"]),
+            (["generate", "a", "--characters", "letters,lower"], ["letters has lower and upper"]),
+        ]
+    )
+    func allowed(arguments: [String], words: [String]) async throws {
+        let result = try await CommandRun(arguments: arguments, home: home).run()
+        #expect(result.status == 64)
+        for word in words { #expect(result.errors.contains(word), "\(result.errors)") }
+    }
+
     @Test(
         "what is refused anyway is refused before anything is typed, and --replace asks",
         arguments: [false, true]

@@ -41,6 +41,7 @@ struct Touchstone: ParsableCommand {
                     AttestCommand.self,
                     SystemCommand.self,
                     AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
+                    LogCommand.self,
                 ]
             ),
             CommandGroup(

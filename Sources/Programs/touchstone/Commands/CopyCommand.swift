@@ -9,6 +9,12 @@ struct CopyCommand: ParsableCommand {
         discussion: """
             The secret is released for it, so whatever it requires is asked for once. A name that is taken is refused, \
             unless --replace is given.
+
+            Two names that end with '/' are prefixes: all secrets whose names begin with the first one are stored \
+            again under the second one, up to 512. Names that are taken are refused before anything is released; what \
+            the secrets require is asked for once, and if one cannot be stored, those before it are deleted again.
+
+              touchstone copy web/ sites/
             """,
         aliases: ["cp"]
     )
@@ -22,12 +28,14 @@ struct CopyCommand: ParsableCommand {
     @Flag(help: "Replace an existing secret of this name.")
     var replace = false
 
-    func validate() throws {
-        guard name.text != newName.text else { throw ValidationError("both names are the same") }
-    }
+    func validate() throws { _ = try NamePrefix.pair(name, newName) }
 
     func run() throws {
         let secrets = StoredSecrets()
+        if let (from, to) = try NamePrefix.pair(name, newName) {
+            let count = try secrets.copy(from, to: to, replaces: replace)
+            return Output.complain("Copied \(PrefixChange.count(count)).")
+        }
         let rule = try secrets.find(name).accessControl
         // Before the user is prompted.
         if !replace { try secrets.checkFree(newName) }

@@ -11,18 +11,39 @@ struct ListCommand: ParsableCommand {
             On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed,
             state. The state is 'usable', or 'lost' with the time at which a change of the enrolled fingers was
             detected.
+
+            With a prefix such as web/, the names that begin with it; the exit status is 3 when there is none. --tree
+            writes what comes before a '/' once, and below it what follows, with what each secret requires.
             """,
         aliases: ["ls"]
     )
 
+    @Argument(
+        help: "Only the names that begin with this, which ends with '/'.",
+        transform: NamePrefix.init(argument:)
+    )
+    var prefix: NamePrefix?
+
+    @Flag(help: "Write the names as a tree, divided at '/'.")
+    var tree = false
+
     @Flag(help: "Write JSON.")
     var json = false
 
+    func validate() throws {
+        guard !tree || !json else { throw ValidationError("--tree goes without --json") }
+    }
+
     func run() throws {
-        let secrets = try StoredSecrets().all()
+        let secrets = try StoredSecrets().all().filter { prefix?.begins($0.name) ?? true }
+        if let prefix, secrets.isEmpty {
+            if json { Self.write([], json: true) }
+            throw PrefixChange.nothing(under: prefix)
+        }
         if secrets.isEmpty, !json, isatty(STDOUT_FILENO) == 1 {
             return Output.complain("There are no secrets yet: touchstone set NAME")
         }
+        if tree { return NameTree.lines(of: secrets).forEach(Output.print) }
         Self.write(secrets, json: json)
     }
 

@@ -17,17 +17,36 @@ struct StatusCommand: ParsableCommand {
         if json {
             Output.print(status.json.rendered())
         } else {
-            for (title, text) in status.lines {
-                let title = pad(title.isEmpty ? "" : title + ":")
-                for line in Columns.lines(title, Printable.text(text)) { Output.print(line) }
-            }
+            for line in status.lines { print(line) }
         }
         if !status.storeFaults.isEmpty { throw status.isDiskFault ? ExitCode.notAvailable : .damaged }
     }
 
-    private func pad(_ title: String) -> String {
-        title + String(repeating: " ", count: max(1, 12 - title.count))
+    /// The width of the titles, in columns.
+    private static let titleWidth = 12
+
+    private func print(_ line: StatusLine) {
+        let title = line.title.isEmpty ? "" : line.title + ":"
+        let padding = String(repeating: " ", count: max(1, Self.titleWidth - title.count))
+        for text in Columns.lines(title + padding, Printable.text(line.text)) {
+            guard let tint = line.tint else {
+                Output.print(text)
+                continue
+            }
+            Output.print(
+                text.prefix(Self.titleWidth) + tint.applied(to: String(text.dropFirst(Self.titleWidth)))
+            )
+        }
     }
+}
+
+/// A line of the state for users.
+private struct StatusLine {
+    /// Empty for a line that belongs to the one before.
+    var title = ""
+    let text: String
+    /// How good or bad it is; nil for what is neither.
+    var tint: Tint?
 }
 
 extension KeybagState {
@@ -36,20 +55,50 @@ extension KeybagState {
 }
 
 extension StatusReply {
-    fileprivate var lines: [(String, String)] {
-        var lines = [("Keychain", standing.message)]
-        if let hint = Hint.elsewhere(standing.hint) { lines.append(("", hint)) }
-        lines.append(("Assurance", assurance.name))
-        lines += assuranceReasons.map { ("", $0) }
-        if let itemsTrouble { lines += [("Items", itemsTrouble.message), ("", itemsTrouble.hint)] }
-        lines.append(("Sensor", authentication.sensorSentence))
-        lines.append(("Fingers", authentication.fingersSentence))
-        if let brokerTrouble { lines += [("Broker", brokerTrouble), ("", CauseText.brokerHint)] }
-        lines.append(("Lockouts", keybag == .notSetUp ? "none" : authentication.lockoutSentence))
-        if authentication.isTamperedWith { lines.append(("", AuthenticationStatus.tamperedSentence)) }
-        lines.append(("Prompt", promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"))
-        lines.append(("Daemon", "version \(daemonVersion), process \(daemonProcess)"))
+    fileprivate var lines: [StatusLine] {
+        var lines = [StatusLine(title: "Keychain", text: standing.message, tint: standingTint)]
+        if let hint = Hint.elsewhere(standing.hint) { lines.append(StatusLine(text: hint)) }
+        lines.append(StatusLine(title: "Assurance", text: assurance.name))
+        lines += assuranceReasons.map { StatusLine(text: $0) }
+        if let itemsTrouble {
+            lines.append(StatusLine(title: "Items", text: itemsTrouble.message, tint: .bad))
+            lines.append(StatusLine(text: itemsTrouble.hint))
+        }
+        let isSensorGone = authentication.sensorFault != nil || authentication.isSensorUnplugged
+        lines.append(
+            StatusLine(
+                title: "Sensor",
+                text: authentication.sensorSentence,
+                tint: isSensorGone ? .caution : nil
+            )
+        )
+        lines.append(StatusLine(title: "Fingers", text: authentication.fingersSentence))
+        if let brokerTrouble {
+            lines.append(StatusLine(title: "Broker", text: brokerTrouble, tint: .bad))
+            lines.append(StatusLine(text: CauseText.brokerHint))
+        }
+        let lockouts = keybag == .notSetUp ? "none" : authentication.lockoutSentence
+        let lockoutTint: Tint = authentication.isClosed ? .bad : .caution
+        lines.append(
+            StatusLine(title: "Lockouts", text: lockouts, tint: lockouts == "none" ? nil : lockoutTint)
+        )
+        if authentication.isTamperedWith {
+            lines.append(StatusLine(text: AuthenticationStatus.tamperedSentence, tint: .bad))
+        }
+        let prompt = promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"
+        lines.append(StatusLine(title: "Prompt", text: prompt, tint: promptFault == nil ? nil : .caution))
+        lines.append(
+            StatusLine(title: "Daemon", text: "version \(daemonVersion), process \(daemonProcess)")
+        )
         return lines
+    }
+
+    private var standingTint: Tint {
+        switch (keybag, obstacle == nil) {
+        case (.damaged, _), (_, false): .bad
+        case (.unlocked, true): .good
+        case (.notSetUp, true), (.locked, true), (.lockedAfterFirstUnlock, true): .caution
+        }
     }
 
     fileprivate var json: JSONText {

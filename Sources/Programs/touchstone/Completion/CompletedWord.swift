@@ -112,10 +112,15 @@ private struct Place {
             return .words(command == Touchstone.self && !isHelp ? all + [help] : all)
         }
         switch command {
-        case is GetCommand.Type, is TOTPCommand.Type, is EditCommand.Type, is ShowCommand.Type,
-            is CopyCommand.Type,
-            is RenameCommand.Type:
+        case is GetCommand.Type, is TOTPCommand.Type, is EditCommand.Type, is ShowCommand.Type:
             return arguments.isEmpty ? names(isTerminated: isTerminated) : .words([])
+        case is CopyCommand.Type, is RenameCommand.Type:
+            guard let first = arguments.first else {
+                return names(isTerminated: isTerminated, withPrefixes: true)
+            }
+            return arguments.count == 1 && first.hasSuffix("/")
+                ? prefixes(isTerminated: isTerminated) : .words([])
+        case is ListCommand.Type: return arguments.isEmpty ? prefixes(isTerminated: isTerminated) : .words([])
         case is DeleteCommand.Type: return names(isTerminated: isTerminated)
         case is RequireCommand.Type:
             guard !arguments.isEmpty, case .words(let names) = names(isTerminated: isTerminated) else {
@@ -133,16 +138,41 @@ private struct Place {
         .words(arguments.isEmpty ? all.map { .init(text: $0) } : [])
     }
 
+    /// The stored names, and with `withPrefixes` what they begin with up to a `/`.
+    private func names(isTerminated: Bool, withPrefixes: Bool = false) -> CompletedWord.Kind {
+        let names = storedNames
+        return candidates(names + (withPrefixes ? Self.prefixes(of: names) : []), isTerminated)
+    }
+
+    /// What stored names begin with, up to a `/`.
+    private func prefixes(isTerminated: Bool) -> CompletedWord.Kind {
+        candidates(Self.prefixes(of: storedNames), isTerminated)
+    }
+
     /// The stored names, if that needs neither a prompt nor a start of the daemon.
-    ///
-    /// Not those that a terminal does not show as they are, and before `--` not those that would be read as an option.
-    private func names(isTerminated: Bool) -> CompletedWord.Kind {
+    private var storedNames: [String] {
         let keychain = RemoteKeychain(daemon: .none)
         let secrets = (try? StoredSecrets(keychain: keychain).all(interactionAllowed: false)) ?? []
-        let names = secrets.map(\.name).filter { name in
-            Printable.isPlain(name) && (isTerminated || !name.hasPrefix("-")) && !arguments.contains(name)
+        return secrets.map(\.name)
+    }
+
+    private static func prefixes(of names: [String]) -> [String] {
+        names.flatMap { name in
+            name.utf8.indices.filter { name.utf8[$0] == UInt8(ascii: "/") }.map { slash in
+                String(decoding: name.utf8[...slash], as: UTF8.self)
+            }
         }
-        return .words(names.map { .init(text: $0) })
+    }
+
+    /// Each name once; not those that a terminal does not show as they are, and before `--` not those that would be read as an
+    /// option.
+    private func candidates(_ names: [String], _ isTerminated: Bool) -> CompletedWord.Kind {
+        var seen = Set(arguments.map { Array($0.utf8) })
+        let shown = names.filter { name in
+            Printable.isPlain(name) && (isTerminated || !name.hasPrefix("-"))
+                && seen.insert(Array(name.utf8)).inserted
+        }
+        return .words(shown.map { .init(text: $0) })
     }
 }
 

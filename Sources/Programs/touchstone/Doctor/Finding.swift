@@ -29,15 +29,24 @@ struct Finding {
         Finding(part: part, verdict: .fail, text: text, remedy: remedy)
     }
 
-    /// The result, then the remedy.
+    /// The result, then the remedy; on a terminal the verdict has a colour.
     var lines: [String] {
         let verdict = self.verdict.rawValue
         let padding = String(repeating: " ", count: 4 - verdict.count)
         var lines = Columns.lines("\(verdict)\(padding)  ", Printable.text("\(part): \(text)"))
+        if let first = lines.first { lines[0] = tint.applied(to: verdict) + first.dropFirst(verdict.count) }
         // A file to create has several lines, which are kept.
         let remedies = (remedy ?? "").split(separator: "\n").map { Printable.text(String($0)) }
         if let first = remedies.first { lines += Columns.lines("      -> ", first) }
         return lines + remedies.dropFirst().map { "         " + $0 }
+    }
+
+    private var tint: Tint {
+        switch verdict {
+        case .ok: .good
+        case .warn: .caution
+        case .fail: .bad
+        }
     }
 
     /// The finding for programs.

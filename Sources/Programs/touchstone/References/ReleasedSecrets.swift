@@ -59,15 +59,7 @@ final class ReleasedSecrets {
     ) throws(CommandError) -> [ItemName] {
         var ranked: [(rank: Int, name: ItemName)] = []
         for name in names {
-            let rule = try secrets.find(name).accessControl
-            let rank =
-                switch Requirement(rule) {
-                case nil: 0
-                case .finger: 1
-                case .passcode: 2
-                case .either: 3
-                case .nothing: 4
-                }
+            let rank = try secrets.find(name).accessControl.releaseOrder
             ranked.append((rank, name))
         }
         return ranked.sorted { $0.rank < $1.rank }.map(\.name)

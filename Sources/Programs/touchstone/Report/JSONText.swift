@@ -31,6 +31,16 @@ enum JSONText {
         }
     }
 
+    /// The value as text without line breaks, for streams of one value per line.
+    func renderedOnOneLine() -> String {
+        switch self {
+        case .null, .text, .number, .flag: rendered()
+        case .list(let values): "[\(values.map { $0.renderedOnOneLine() }.joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { "\(Self.quoted($0)):\($1.renderedOnOneLine())" }.joined(separator: ","))}"
+        }
+    }
+
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

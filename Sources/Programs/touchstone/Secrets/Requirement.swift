@@ -43,6 +43,17 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension AccessControl {
+    /// The place in the order in which secrets are released together: what the first ones require covers the later ones.
+    var releaseOrder: Int {
+        switch Requirement(self) {
+        case nil: 0
+        case .finger: 1
+        case .passcode: 2
+        case .either: 3
+        case .nothing: 4
+        }
+    }
+
     /// One word for lists: a ``Requirement``, or the names of the constraints.
     var requirementName: String {
         if let requirement = Requirement(self) { return requirement.rawValue }

@@ -43,8 +43,8 @@ struct StoredSecrets {
 
     init(keychain: RemoteKeychain = .shared) { self.keychain = keychain }
 
-    /// All secrets, by name; prompts only if the keychain is locked.
-    func all(interactionAllowed: Bool = true) throws(CommandError) -> [StoredSecret] {
+    /// All secrets, by name; prompts only if the keychain is locked, and the passcode counts in `context` too.
+    func all(interactionAllowed: Bool = true, context: UInt64? = nil) throws(CommandError) -> [StoredSecret] {
         do throws(KeychainError) {
             let query = ItemQuery(
                 itemClass: .genericPassword,
@@ -53,7 +53,7 @@ struct StoredSecrets {
                 returns: [.attributes, .persistentRef, .invalidated]
             )
             let prompt = prompt("List the secrets.", interactionAllowed: interactionAllowed)
-            return secrets(of: try keychain.copy(CopyItems(query: query, prompt: prompt)))
+            return secrets(of: try keychain.copy(CopyItems(query: query, context: context, prompt: prompt)))
         } catch {
             if error.status == .itemNotFound { return [] }
             throw ErrorText.describe(error)

@@ -44,6 +44,9 @@ struct CaughtSignals: ~Copyable {
     /// Whether the interrupt key was the last to send one.
     var wasInterrupted: Bool { Self.caught.load(ordering: .sequentiallyConsistent) == SIGINT }
 
+    /// Whether the stop key was the last to send one.
+    var wasStopped: Bool { Self.caught.load(ordering: .sequentiallyConsistent) == SIGTSTP }
+
     /// Calls `body` on another thread when a signal is caught; not any more once the returned value is destroyed.
     func whenCaught(_ body: @escaping @Sendable () -> Void) -> SignalWatch { SignalWatch(descriptor, body) }
 

@@ -15,4 +15,15 @@ enum StopKey {
         action.sa_flags = SA_RESTART
         unsafe sigaction(SIGTSTP, &action, nil)
     }
+
+    /// Lets the key stop this process again: for a command that shows no prompt from now on.
+    static func release() {
+        var action = sigaction()
+        unsafe sigaction(SIGTSTP, nil, &action)
+        let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        // Ignored under nohup(1), for example.
+        guard unsafe handler != unsafeBitCast(SIG_IGN, to: Int.self) else { return }
+        unsafe action.__sigaction_handler.sa_handler = SIG_DFL
+        unsafe sigaction(SIGTSTP, &action, nil)
+    }
 }

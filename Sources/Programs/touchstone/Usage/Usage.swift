@@ -6,9 +6,9 @@ enum Usage {
     private static let single: Set = [
         "--require", "--from-file", "--nonce", "--export", "--import", "--clear-after", "--length",
         "--characters",
-        "--words", "--separator",
+        "--words", "--separator", "--lines",
     ]
-    private static let short: Set = ["-h", "-y", "-c", "-i", "-o", "-V"]
+    private static let short: Set = ["-h", "-y", "-c", "-i", "-o", "-V", "-f"]
 
     /// Refuses an unknown command, an option given twice, and combined short options.
     ///
