@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import KeychainModel
 import ScriptedDaemon
 import Testing
 import TouchstoneTesting

@@ -50,8 +50,8 @@ struct PrefixFailureTests {
                 let request = try peer.next()
                 switch request.head.method {
                 case .copyItems:
-                    let items = try names.withLock { $0 }.map { name in
-                        let rule = try AccessControl(accessibility: .whenUnlocked)
+                    let items = names.withLock { $0 }.map { name in
+                        let rule = AccessControl(accessibility: .whenUnlocked)
                         return ScriptedItem(
                             attributes: [
                                 .account: .string(name), .service: .string("touchstone"),

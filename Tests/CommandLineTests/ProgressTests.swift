@@ -53,6 +53,59 @@ struct ProgressTests {
     }
 }
 
+@Suite("Progress of a backup")
+struct BackupProgressTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    /// A daemon that says how far it is while it writes and reads a backup of three bytes.
+    private func daemon() throws -> ScriptedDaemon {
+        try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            while true {
+                let request = try peer.next()
+                let progress = ProgressBody(done: 1, total: 4)
+                switch request.head.method {
+                case .backUp:
+                    try peer.reply(to: request, ExportPart(progress: progress), more: true)
+                    try peer.reply(to: request, ExportPart(total: 3, octets: [1, 2, 3]), more: true)
+                    let report = ExportReport(items: 2)
+                    try peer.reply(to: request, ExportPart(total: 3, report: report))
+                case .openExport:
+                    try peer.reply(to: request, ExportItems(progress: progress), more: true)
+                    try peer.reply(to: request, ExportItems())
+                default: try peer.reply(to: request)
+                }
+            }
+        }
+    }
+
+    @Test("it is shown on the terminal and erased, and standard error in a file has none of it")
+    func both() async throws {
+        let daemon = try daemon()
+        let file = home.path + "/backup"
+        for (arguments, verb, end) in [
+            (["backup", file], "Exporting", "holds 2 items"),
+            (["backup", "--verify", file], "Checking", "is whole"),
+        ] {
+            let terminal = try PseudoTerminal(columns: 200)
+            var run = CommandRun(arguments: arguments, home: home)
+            run.terminal = terminal
+            run.drawsOnTerminal = true
+            #expect(try await run.run().status == 0)
+            try await terminal.wait(for: end)
+            let line = "\(verb): 25 %"
+            let blank = "\r" + String(repeating: " ", count: line.count) + "\r"
+            let drawn = String(decoding: terminal.octets, as: UTF8.self)
+            #expect(drawn.contains("\r\(line)\(blank)"), "\(drawn.debugDescription)")
+        }
+        let written = try await CommandRun("backup", "--replace", file, home: home).run()
+        #expect(written.status == 0 && !written.errors.contains("%") && !written.text.contains("%"))
+        _ = daemon
+    }
+}
+
 @Suite("Output on a narrow terminal")
 struct NarrowTerminalTests {
     private let home: TemporaryHome

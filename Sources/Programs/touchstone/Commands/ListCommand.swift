@@ -8,11 +8,11 @@ struct ListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the secrets with their requirements and dates.",
         discussion: """
-            On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed,
-            state. The state is 'usable', or 'lost' with the time at which a change of the enrolled fingers was
+            On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed, \
+            state. The state is 'usable', or 'lost' with the time at which a change of the enrolled fingers was \
             detected.
 
-            With a prefix such as web/, the names that begin with it; the exit status is 3 when there is none. --tree
+            With a prefix such as web/, the names that begin with it; the exit status is 3 when there is none. --tree \
             writes what comes before a '/' once, and below it what follows, with what each secret requires.
             """,
         aliases: ["ls"]
