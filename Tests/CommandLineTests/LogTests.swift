@@ -180,10 +180,9 @@ struct LogTests {
 
     @Test("--follow finds a file that is removed and made again, and ends when the directory goes")
     func replaced() async throws {
-        try write([Self.line(1)], to: file)
+        try write([Self.line(1), Self.line(2)], to: file)
         let terminal = try PseudoTerminal(columns: 200)
-        let started = try following(terminal, "--lines", "0", "--json")
-        try append(Self.line(2))
+        let started = try following(terminal, "--lines", "1", "--json")
         try await terminal.wait(for: #""number":"2"}}"#)
         #expect(!terminal.text.contains(#""number":"1""#))
         unlink(file)

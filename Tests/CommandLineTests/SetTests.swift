@@ -166,6 +166,7 @@ struct SetTests {
             try await Deadline.wait(for: "a terminal without echo") { terminal.isEchoing ? nil : true }
             terminal.press(.text("whole"), .enter)
         }
+        try await terminal.wait(for: "ready>")
         terminal.press(.text("echo do''ne"), .enter)
         try await terminal.wait(for: "done")
         #expect(terminal.isEchoing && !terminal.text.contains("half") && !terminal.text.contains("whole"))
