@@ -193,6 +193,32 @@ struct LogTests {
         try await terminal.wait(for: "was removed or moved, and the log with it")
     }
 
+    private static var canLimit: Bool { geteuid() == 0 && access("/usr/bin/unshare", X_OK) == 0 }
+
+    @Test(
+        "--follow works where the kernel gives the user no more watches",
+        .enabled(if: canLimit, "needs root and unshare")
+    )
+    func noWatch() async throws {
+        try write([Self.line(1)], to: file)
+        let terminal = try PseudoTerminal(columns: 200)
+        let limit = "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$0\" log -f"
+        var run = CommandRun("-Ur", "/bin/sh", "-c", limit, Programs.touchstone, home: home)
+        run.program = "/usr/bin/unshare"
+        run.terminal = terminal
+        run.drawsOnTerminal = true
+        let started = try run.start()
+        try await terminal.wait(for: "number=\"1\"")
+        try append(Self.line(2))
+        try await terminal.wait(for: "number=\"2\"")
+        try rotate()
+        try append(Self.line(3))
+        try await terminal.wait(for: "number=\"3\"")
+        #expect(rename(home.layout.dataDirectory, home.layout.dataDirectory + "-away") == 0)
+        #expect(await started.result().status == 1)
+        try await terminal.wait(for: "was removed or moved, and the log with it")
+    }
+
     @Test("--follow ends when nobody reads it any more")
     func reader() async throws {
         try write([Self.line(1)], to: file)

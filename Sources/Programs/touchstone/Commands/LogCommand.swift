@@ -42,7 +42,7 @@ struct LogCommand: ParsableCommand {
         var reader = LogReader(in: layout.dataDirectory)
         guard reader.isThere else { throw Self.nothing(in: layout.dataDirectory) }
         // Before the first read, so that nothing is missed between the two.
-        let watch = follow ? try LogWatch(layout.dataDirectory) : nil
+        let watch = follow ? LogWatch(layout.dataDirectory) : nil
         let old = try reader.formerLines() + reader.newLines()
         old.suffix(lines ?? (follow ? 10 : old.count)).forEach(write)
         try noteOtherPlace(old)
