@@ -141,7 +141,7 @@ extension AuthenticationStatus {
     }
 
     fileprivate var fingersSentence: String {
-        guard !fingers.isEmpty else { return "none enrolled" }
+        guard !fingers.isEmpty else { return sensorFault == nil ? "none enrolled" : "not known now" }
         let names = fingers.joined(separator: ", ")
         switch binding {
         case .names?: return names + " (compared by name: re-enrolling the same finger may go undetected)"
