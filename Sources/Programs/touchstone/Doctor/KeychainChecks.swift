@@ -144,7 +144,8 @@ enum KeychainChecks {
     }
 
     private static func enrolment(_ status: AuthenticationStatus) -> [Finding] {
-        guard status.sensor != nil else { return [] }
+        // What could not be read is not said to be absent.
+        guard status.sensor != nil, status.sensorFault == nil else { return [] }
         guard !status.fingers.isEmpty else { return [.warn("fingers", "none enrolled", "fprintd-enroll")] }
         let names = status.fingers.joined(separator: ", ")
         guard status.binding == .names else { return [.ok("fingers", names)] }
