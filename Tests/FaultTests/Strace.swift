@@ -54,6 +54,8 @@ final class Strace: Sendable {
         let arguments = ["-f", "-qq", "-e", "signal=none"] + programs + options + ["-p", "\(daemon)"]
         let process = try await ChildProcess.start(path, arguments)
         try await Deadline.wait(for: "strace to hold on to the daemon") {
+            // It may have killed the daemon already, and ended with it.
+            if ChildProcess.hasEnded(daemon) { return true }
             guard process.isRunning else { throw TestKitError.unexpected("strace ended") }
             return try isTraced(daemon, by: process.processID) ? true : nil
         }
