@@ -76,6 +76,42 @@ struct TamperingTests {
         return isUnharmed
     }
 
+    /// The child pointers of an interior page of a table, by their place in the file (SQLite's file format, 1.6).
+    private func children(_ file: [UInt8], root: Int, page: Int) throws -> [(place: Int, page: [UInt8])] {
+        let start = (root - 1) * page
+        try #require(file[start] == 5, "an interior page")
+        func number(_ place: Int) -> Int { Int(file[place]) << 8 | Int(file[place + 1]) }
+        let places = (0..<number(start + 3)).map { start + number(start + 12 + 2 * $0) } + [start + 8]
+        return places.map { ($0, Array(file[$0..<($0 + 4)])) }
+    }
+
+    // Found by a flipped bit at full size: after the last row read came those read before, without end.
+    @Test("a page that leads back to rows that were read ends every long work, and is damage")
+    func backwards() async throws {
+        let count = 12
+        try await fill(count)
+        let whole = try keychain.octets("items.sqlite")
+        var root: Int?
+        try edit {
+            root = try Int.fetchOne($0, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'items'")
+        }
+        let pointers = try children(whole, root: try #require(root), page: 1024)
+        #expect(pointers.count >= 3)
+        for pointer in pointers {
+            for other in pointers where other.place != pointer.place {
+                var changed = whole
+                changed.replaceSubrange(pointer.place..<(pointer.place + 4), with: other.page)
+                try keychain.write(changed, to: "items.sqlite")
+                let what = "page \(other.page) in the place of \(pointer.page)"
+                #expect(try await !isUnharmed(count, what), "\(what)")
+                let engine = try keychain.start()
+                _ = try await engine.key(TestKeychain.passcode)
+                await #expect(throws: KeychainError.self, "\(what)") { try await engine.owners() }
+                await engine.close()
+            }
+        }
+    }
+
     @Test("a truncated file, a zeroed page and swapped pages are damage")
     func brokenPages() async throws {
         let count = 12

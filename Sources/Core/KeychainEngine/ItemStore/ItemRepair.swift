@@ -176,8 +176,7 @@ final class ItemRepair {
         let progress = WorkProgress.current
         let total = parts * live.itemSet.tags.count
         return try ItemDatabase.translatingErrors {
-            var last = row
-            return try ItemRow.forEach(
+            try ItemRow.forEach(
                 live.database,
                 hasData: false,
                 after: row,
@@ -185,8 +184,6 @@ final class ItemRepair {
                 while: { slice.goesOn }
             ) { found in
                 guard let found else { return }
-                guard found.id > last else { throw KeychainError.damaged }
-                last = found.id
                 try findings.examine(found, in: live, context)
                 if structure.faults == nil, try !found.isIndexed(in: live.database) {
                     throw KeychainError.damaged

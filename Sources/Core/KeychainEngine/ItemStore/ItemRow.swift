@@ -101,7 +101,7 @@ struct ItemRow {
             let statement = try database.statement(composed: sql)
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
-            try statement.forEach { try body(ItemRow(statement.columns, hasData: hasData)) }
+            try forEachAscending(statement, after: last, hasData, body)
         case .indexedName(let first, let name):
             let columns = hasData ? whole : head
             let statement = try database.statement(
@@ -113,7 +113,7 @@ struct ItemRow {
             statement.bind(1, first)
             statement.bind(2, name)
             statement.bind(3, last)
-            try statement.forEach { try body(ItemRow(statement.columns, hasData: hasData)) }
+            try forEachAscending(statement, after: last, hasData, body)
         case .name(let name):
             // A row without a tag does not exist, whatever an index says.
             for id in tags.names[name] where id > last {
@@ -127,6 +127,26 @@ struct ItemRow {
                 former = id
                 guard try forPresentRow(id, database, body) else { return }
             }
+        }
+    }
+
+    /// Calls `body` with the rows of an index.
+    ///
+    /// SQLite uses the bound only to find the first one: from a damaged index come others, over and over for a caller that goes on
+    /// after the last one.
+    /// - Throws: ``AEAD/NotAuthentic`` for a row out of order.
+    private static func forEachAscending(
+        _ statement: ItemStatement,
+        after last: Int64,
+        _ hasData: Bool,
+        _ body: (ItemRow) throws -> Bool
+    ) throws {
+        var former = last
+        try statement.forEach {
+            let row = try ItemRow(statement.columns, hasData: hasData)
+            guard row.id > former else { throw AEAD.NotAuthentic() }
+            former = row.id
+            return try body(row)
         }
     }
 
@@ -164,6 +184,8 @@ struct ItemRow {
     ///
     /// `goesOn` is asked after each row.
     /// - Returns: the number of the last row; nil if there was none.
+    /// - Throws: `KeychainError` `decode` also for a row out of order: a damaged page may lead back to rows that were read, over and
+    ///   over for a caller that goes on after the last one.
     static func forEach(
         _ database: ItemDatabase,
         hasData: Bool = true,
@@ -183,7 +205,9 @@ struct ItemRow {
         statement.bind(2, Int64(count))
         var lastRow: Int64?
         try statement.forEach {
-            lastRow = statement.columns.number(0)
+            let id = statement.columns.number(0)
+            guard id > lastRow ?? last else { throw KeychainError.damaged }
+            lastRow = id
             try body(try? ItemRow(statement.columns))
             return goesOn()
         }
