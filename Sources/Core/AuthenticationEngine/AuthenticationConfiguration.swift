@@ -12,7 +12,8 @@ public struct AuthenticationConfiguration: Sendable {
     ///
     /// That takes up to 10 s if fprintd hangs. A prompt that was not held back any longer takes a finger once they were read.
     public var lookPatience: Duration = .seconds(1)
-    /// How long an answer that needs no prompt waits for fprintd, which may have to be started first.
+    /// How long an answer that needs no prompt waits for fprintd, which may have to be started first; ``lookPatience`` while an
+    /// earlier reading has waited this long without a reply.
     public var sensorPatience: Duration = .seconds(3)
     /// Requests of one user that may wait for their prompt; further requests are refused at once.
     public var waitingPerUser = 8

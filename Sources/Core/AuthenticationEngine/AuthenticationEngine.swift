@@ -35,9 +35,8 @@ public actor AuthenticationEngine: Authenticator {
     var isSensorWeak = true
     /// The last enrolment seen since the start.
     var lastSeen: Enrolment?
-    /// When the looks at the enrolment began that have no answer yet, by number.
-    var openLooks: [UInt64: BootTime] = [:]
-    var lookCount: UInt64 = 0
+    /// When the looks at the enrolment began that have no answer yet, the oldest first.
+    var openLooks: [BootTime] = []
 
     var queue = PromptQueue()
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]

@@ -65,16 +65,16 @@ extension AuthenticationEngine {
     private typealias Look = (enrolment: Enrolment?, error: FingerprintError?)
 
     /// Looks at the sensor; gives up once this look, or an earlier one that has no answer either, took
-    /// ``AuthenticationConfiguration/sensorPatience``.
+    /// ``AuthenticationConfiguration/sensorPatience``, but not before ``AuthenticationConfiguration/lookPatience``: an fprintd that
+    /// replies again is noticed while it still owes the reply to an earlier look.
     private func lookAtSensor() async -> Look {
-        let now = clock.now()
-        let age = openLooks.values.compactMap { now.since($0) }.max() ?? .zero
+        let age = openLooks.first.flatMap { clock.now().since($0) } ?? .zero
         let silence = FingerprintError(.noReply, message: "fprintd has not replied")
-        guard age < configuration.sensorPatience else { return (nil, silence) }
+        let patience = max(configuration.sensorPatience - age, configuration.lookPatience)
         let (looks, mailbox) = AsyncStream<Look>.makeStream()
         Task { mailbox.yield(await readSensor()) }
         let wait = Task {
-            try await timer.sleep(for: configuration.sensorPatience - age)
+            try await timer.sleep(for: patience)
             mailbox.yield((nil, silence))
         }
         defer { wait.cancel() }

@@ -53,10 +53,10 @@ extension AuthenticationEngine {
     ///
     /// - Throws: ``FingerprintError``; `disconnected` rather than `noSuchDevice` if there was a sensor since the daemon's start.
     func enrolment() async throws(FingerprintError) -> Enrolment {
-        lookCount += 1
-        let number = lookCount
-        openLooks[number] = clock.now()
-        defer { openLooks[number] = nil }
+        let beginning = clock.now()
+        openLooks.append(beginning)
+        // Two that began at one time are alike.
+        defer { openLooks.firstIndex(of: beginning).map { _ = openLooks.remove(at: $0) } }
         do {
             let seen = try await reader.enrolment()
             lastDevice = seen.device
