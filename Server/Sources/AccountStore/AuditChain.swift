@@ -61,17 +61,12 @@ public enum AuditChain {
         var input: [UInt8] = []
         input.reserveCapacity(512)
         func append(_ bytes: some Collection<UInt8>) {
-            appendNumber(Int64(bytes.count))
+            input.append(bigEndian: Int64(bytes.count))
             input.append(contentsOf: bytes)
         }
-        func appendNumber(_ number: Int64) {
-            for shift in stride(from: 56, through: 0, by: -8) {
-                input.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
-            }
-        }
         append(chain)
-        appendNumber(sequence)
-        appendNumber(time.milliseconds)
+        input.append(bigEndian: sequence)
+        input.append(bigEndian: time.milliseconds)
         append(event.name.rawValue.utf8)
         append(event.session?.bytes ?? [])
         append(event.credential?.bytes ?? [])
@@ -81,5 +76,14 @@ public enum AuditChain {
         append(event.details.utf8)
         append(previousHash)
         return Array(SHA256.hash(data: input))
+    }
+}
+
+extension [UInt8] {
+    /// Appends the 8 bytes of a number that is hashed, the highest first.
+    mutating func append(bigEndian number: Int64) {
+        for shift in stride(from: 56, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
+        }
     }
 }

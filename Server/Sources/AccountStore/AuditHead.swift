@@ -55,13 +55,9 @@ public struct AuditHead: Sendable, Equatable {
 
     /// SHA-256 over all parts: 8 bytes for each number, big-endian, and 32 for each hash.
     public var value: [UInt8] {
-        var hash = SHA256()
-        for number in [after, position, Int64(count), oldest.milliseconds] {
-            hash.update(data: number.bigEndianBytes)
-        }
-        hash.update(data: digest)
-        hash.update(data: previous)
-        return Array(hash.finalize())
+        var input: [UInt8] = []
+        for number in [after, position, Int64(count), oldest.milliseconds] { input.append(bigEndian: number) }
+        return Array(SHA256.hash(data: input + digest + previous))
     }
 
     /// Whether the head covers exactly these records, in the order of positions.
@@ -70,17 +66,11 @@ public struct AuditHead: Sendable, Equatable {
     }
 
     private static func digest(of records: [AuditRecord]) -> [UInt8] {
-        var hash = SHA256()
+        var input: [UInt8] = []
         for record in records {
-            hash.update(data: record.position.bigEndianBytes)
-            hash.update(data: record.hash)
+            input.append(bigEndian: record.position)
+            input += record.hash
         }
-        return Array(hash.finalize())
-    }
-}
-
-extension Int64 {
-    fileprivate var bigEndianBytes: [UInt8] {
-        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Int64($0)) }
+        return Array(SHA256.hash(data: input))
     }
 }
