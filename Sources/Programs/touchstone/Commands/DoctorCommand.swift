@@ -1,5 +1,4 @@
 import ArgumentParser
-import CLinux
 import KeychainClient
 import KeychainModel
 
@@ -43,13 +42,10 @@ struct DoctorCommand: ParsableCommand {
 
     private static func findings() -> [Finding] {
         var findings = [SystemChecks.lockedMemory()]
-        let variable = { (name: String) in
-            unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }
-        }
-        guard let layout = Layout(variable: variable) else {
+        guard let layout = Layout(variable: Environment.secureValue) else {
             return findings + [.fail("places", "HOME is not set to an absolute path", "set HOME")]
         }
-        findings.append(SystemChecks.runtimePlace(layout, variable: variable))
+        findings.append(SystemChecks.runtimePlace(layout, variable: Environment.secureValue))
         findings.append(SystemChecks.configuration(layout.configurationFile))
         if let fault = RemoteKeychain.configurationFault() {
             findings.append(

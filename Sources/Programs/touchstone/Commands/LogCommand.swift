@@ -1,5 +1,4 @@
 import ArgumentParser
-import CLinux
 import KeychainClient
 import KeychainModel
 
@@ -29,10 +28,7 @@ struct LogCommand: ParsableCommand {
     }
 
     func run() throws {
-        let variable = { (name: String) in
-            unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }
-        }
-        guard let layout = Layout(variable: variable) else {
+        guard let layout = Layout(variable: Environment.secureValue) else {
             throw CommandError(
                 "HOME is not set to an absolute path",
                 hint: "set HOME",

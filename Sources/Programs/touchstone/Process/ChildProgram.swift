@@ -58,6 +58,12 @@ enum Environment {
         return unsafe entries
     }
 
+    /// A variable's value for finding the keychain's places; nil if it is missing, and in a program that runs with more privileges
+    /// than its caller (secure_getenv(3)).
+    static func secureValue(_ name: String) -> String? {
+        unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }
+    }
+
     /// The value of a variable; nil if it is missing or empty.
     static func value(_ name: String) -> String? {
         let text = unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""

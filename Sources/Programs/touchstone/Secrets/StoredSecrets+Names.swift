@@ -103,9 +103,8 @@ extension StoredSecrets {
             if !references.contains(reference) { references.append(reference) }
         }
         do throws(KeychainError) {
-            let query = ItemQuery(itemClass: .genericPassword, limit: .all, references: references)
             return try keychain.delete(
-                DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets."))
+                DeleteItems(query: query(references), prompt: prompt("Delete \(references.count) secrets."))
             ).isCounted
         } catch {
             throw ErrorText.describe(error)

@@ -72,19 +72,7 @@ extension StoredSecrets {
         let count: Int
         do throws(KeychainError) {
             count = try passcodeFirst(change.reason) { () throws(KeychainError) in
-                let request = UpdateItems(
-                    query: ItemQuery(
-                        itemClass: .genericPassword,
-                        limit: .all,
-                        references: change.steps.map(\.reference)
-                    ),
-                    attributes: [:],
-                    accessControl: nil,
-                    data: nil,
-                    context: context,
-                    prompt: prompt(change.reason)
-                )
-                return try keychain.update(request)
+                try update(change.steps.map(\.reference), context: context, prompt(change.reason))
             }
         } catch {
             throw ErrorText.describe(error)
@@ -116,15 +104,13 @@ extension StoredSecrets {
         _ context: UInt64,
         interactionAllowed: Bool = true
     ) throws(KeychainError) {
-        let request = UpdateItems(
-            query: ItemQuery(itemClass: .genericPassword, limit: .all, references: [step.reference]),
+        let count = try update(
+            [step.reference],
             attributes: [.account: .string(name.text)],
-            accessControl: nil,
-            data: nil,
             context: context,
-            prompt: prompt(change.reason, interactionAllowed: interactionAllowed)
+            prompt(change.reason, interactionAllowed: interactionAllowed)
         )
-        guard try keychain.update(request) > 0 else { throw KeychainError(.itemNotFound) }
+        guard count > 0 else { throw KeychainError(.itemNotFound) }
     }
 
     /// Runs all steps; if one fails or a signal comes, `undo` gets each that may have been done, the last one first.

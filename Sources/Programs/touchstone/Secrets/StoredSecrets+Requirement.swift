@@ -27,19 +27,7 @@ extension StoredSecrets {
             let rule = try requirement.accessControl()
             let reason = "Change what \(what) will require: \(requirement.rawValue)."
             count = try passcodeFirst(reason) { () throws(KeychainError) in
-                let request = UpdateItems(
-                    query: ItemQuery(
-                        itemClass: .genericPassword,
-                        limit: .all,
-                        references: changed.map(\.reference)
-                    ),
-                    attributes: [:],
-                    accessControl: rule,
-                    data: nil,
-                    context: context,
-                    prompt: prompt(reason)
-                )
-                return try keychain.update(request)
+                try update(changed.map(\.reference), rule, context: context, prompt(reason))
             }
         } catch {
             if requirement == .finger, let unbound = ErrorText.describeUnbound(error, count: changed.count) {

@@ -190,6 +190,31 @@ struct StoredSecrets {
         )
     }
 
+    func query(_ references: [PersistentReference]) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, limit: .all, references: references)
+    }
+
+    /// Changes secrets, all or none, without reading them; an update without a change asks for what they require.
+    ///
+    /// - Returns: their number; fewer than the references if some are gone.
+    func update(
+        _ references: [PersistentReference],
+        attributes: ItemAttributes = [:],
+        _ rule: AccessControl? = nil,
+        context: UInt64,
+        _ prompt: PromptFields
+    ) throws(KeychainError) -> Int {
+        let request = UpdateItems(
+            query: query(references),
+            attributes: attributes,
+            accessControl: rule,
+            data: nil,
+            context: context,
+            prompt: prompt
+        )
+        return try keychain.update(request)
+    }
+
     func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
         // No passcode button if only a finger releases a secret: the passcode would not.
         PromptFields(
