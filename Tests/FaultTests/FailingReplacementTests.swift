@@ -57,37 +57,52 @@ struct FailingReplacementTests {
         var present = 0
         var failed = 0
         for failure in Failure.all {
-            let next = 1 - present
-            let strace = try await Strace.attach(to: keychain.processID, failure.options)
-            try keychain.tellPerson([
-                operation == .change ? .types(Self.passcodes[present]) : .usual, .types(Self.passcodes[next]),
-            ])
-            var isChanged = true
             do {
-                switch operation {
-                case .change: try keychain.client.changePasscode(keychain.prompt())
-                case .recover: try keychain.client.recover(keychain.prompt())
-                }
+                let outcome = try await Self.replace(operation, by: 1 - present, under: failure, of: keychain)
+                present = outcome.opener
+                if !outcome.isChanged { failed += 1 }
             } catch {
-                isChanged = false
-                failed += 1
+                Issue.record("\(operation), \(failure): \(error); \(keychain.report)")
+                throw error
             }
-            strace.detach()
-            let now = try Self.openers(keychain, first: next)
-            #expect(now.count == 1, "\(operation), \(failure): \(now)")
-            if isChanged { #expect(now == [next], "\(operation), \(failure)") }
-            keychain.stop(with: SIGTERM)
-            try await keychain.start()
-            let later = try Self.openers(keychain, first: next)
-            #expect(later == now, "\(operation), \(failure), in the next run")
-            present = later.first ?? present
-            #expect(try keychain.value("kept") == "kept", "\(operation), \(failure)")
         }
         #expect(failed > 0)
         if let chip {
             // The seal and the two counters, and what the chip knows the keychain by.
             #expect(try await chip.indices().count <= 4)
         }
+    }
+
+    /// Replaces the keybag once while a call fails, and says whether it was acknowledged and which passcode opens it then.
+    private static func replace(
+        _ operation: Operation,
+        by next: Int,
+        under failure: Failure,
+        of keychain: PrivateKeychain
+    ) async throws -> (isChanged: Bool, opener: Int) {
+        let strace = try await Strace.attach(to: keychain.processID, failure.options)
+        try keychain.tellPerson([
+            operation == .change ? .types(passcodes[1 - next]) : .usual, .types(passcodes[next]),
+        ])
+        var isChanged = true
+        do {
+            switch operation {
+            case .change: try keychain.client.changePasscode(keychain.prompt())
+            case .recover: try keychain.client.recover(keychain.prompt())
+            }
+        } catch {
+            isChanged = false
+        }
+        strace.detach()
+        let now = try openers(keychain, first: next)
+        #expect(now.count == 1, "\(operation), \(failure): \(now)")
+        if isChanged { #expect(now == [next], "\(operation), \(failure)") }
+        keychain.stop(with: SIGTERM)
+        try await keychain.start()
+        let later = try openers(keychain, first: next)
+        #expect(later == now, "\(operation), \(failure), in the next run")
+        #expect(try keychain.value("kept") == "kept", "\(operation), \(failure)")
+        return (isChanged, later.first ?? 1 - next)
     }
 
     /// The passcodes that open the keychain, of which the last one tried leaves it unlocked.

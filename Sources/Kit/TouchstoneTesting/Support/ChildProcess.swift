@@ -10,7 +10,8 @@ package final class ChildProcess: Sendable {
     /// The program's process.
     package let processID: Int32
 
-    private let isReaped = Guarded(false)
+    /// The status of waitpid(2), once the program has been reaped.
+    private let end = Guarded<Int32?>(nil)
 
     private init(processID: Int32) { self.processID = processID }
 
@@ -59,11 +60,14 @@ package final class ChildProcess: Sendable {
     }
 
     /// Whether the program still runs.
-    package var isRunning: Bool {
-        isReaped.withLock { isReaped in
-            guard !isReaped else { return false }
-            isReaped = waitpid(processID, nil, WNOHANG) != 0
-            return !isReaped
+    package var isRunning: Bool { status == nil }
+
+    /// How the program ended, as waitpid(2) describes it; nil while it runs.
+    package var status: Int32? {
+        end.withLock { end in
+            var status: Int32 = 0
+            if end == nil, unsafe waitpid(processID, &status, WNOHANG) != 0 { end = status }
+            return end
         }
     }
 
@@ -72,26 +76,19 @@ package final class ChildProcess: Sendable {
 
     /// Sends `signal`, which must end the program, and waits for the end.
     package func stop(with signal: Int32) {
-        isReaped.withLock { isReaped in
-            guard !isReaped else { return }
+        end.withLock { end in
+            guard end == nil else { return }
             kill(processID, signal)
-            _ = SystemCall.uninterrupted { waitpid(processID, nil, 0) }
-            isReaped = true
+            var status: Int32 = 0
+            _ = unsafe SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
+            end = status
         }
     }
 
     /// Waits for the program to exit by itself, and returns the status of waitpid(2).
     @discardableResult
     package func waitUntilEnd(atMost limit: Duration = Deadline.patience) async throws -> Int32 {
-        try await Deadline.wait(for: "the end of process \(processID)", atMost: limit) {
-            isReaped.withLock { isReaped in
-                var status: Int32 = 0
-                guard !isReaped else { return status }
-                guard unsafe waitpid(processID, &status, WNOHANG) != 0 else { return nil }
-                isReaped = true
-                return status
-            }
-        }
+        try await Deadline.wait(for: "the end of process \(processID)", atMost: limit) { status }
     }
 }
 
