@@ -80,7 +80,7 @@ package final class ChildProcess: Sendable {
             guard end == nil else { return }
             kill(processID, signal)
             var status: Int32 = 0
-            _ = unsafe SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
+            _ = SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
             end = status
         }
     }
