@@ -32,6 +32,19 @@ struct DirectoryHoldTests {
         time.sleep(600)
         """
 
+    /// Takes and releases locks all the time: while `/proc/locks` is read, the kernel then skips lines.
+    private static let changing = """
+        import fcntl, sys
+        files = [open(sys.argv[1] + "/ranges-%d" % number, "w") for number in range(26)]
+        while True:
+            for file in files:
+                for start in range(100):
+                    fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * start)
+            open(sys.argv[1] + "/taken", "w").close()
+            for file in files:
+                fcntl.lockf(file, fcntl.LOCK_UN)
+        """
+
     private static let holder = """
         import ctypes, fcntl, os, sys, time
         ctypes.CDLL(None).prctl(15, sys.argv[2].encode())
@@ -85,5 +98,26 @@ struct DirectoryHoldTests {
         #expect(directories.map(\.process) == (holder == .daemon ? [process.processID] : []))
         others?.stop()
         process.stop()
+    }
+
+    // Catches a holder that is not asked because the list skipped it between two looks.
+    @Test("is asked to end while other programs' locks come and go", .timeLimit(.minutes(10)))
+    func changing() async throws {
+        let home = try TemporaryDirectory()
+        let path = try home.makeDirectory("touchstone")
+        let others = try await start(Self.changing, [home.path], until: home.appending("taken"))
+        let user = Account(uid: geteuid(), gid: getegid(), groups: [getegid()])
+        for _ in 0..<CaseSize.of(200, full: 2000) {
+            unlink(home.appending("held"))
+            let process = try await start(
+                Self.holder,
+                [home.path, "touchstoned", "locked"],
+                until: home.appending("held")
+            )
+            let directory = try #require(try OpenDirectory.open(path, owner: user.uid))
+            try DirectoryHold.take(directory, from: user)
+            #expect(!process.isRunning)
+        }
+        others.stop()
     }
 }

@@ -115,7 +115,7 @@ struct MoveTests {
 
     /// Opens the moved keychain with the daemon, in the place where tests have their keychain.
     private func thereAndBack(tpm: String?) async throws {
-        let keychain = try await PrivateKeychain.ready(tpm: tpm)
+        let keychain = try await PrivateKeychain.ready(tpm: tpm, settings: ["log-level = debug"])
         try Self.add("plain", to: keychain, AccessControl(accessibility: .whenUnlocked))
         try Self.add(
             "passcode",
@@ -132,8 +132,12 @@ struct MoveTests {
         let data = keychain.layout.dataDirectory
         let moving = try PrivateMove(data)
         // The daemon is running: it is asked to end.
-        let outcome = try moving.move.enable()
-        #expect(outcome == .needsCheck)
+        do {
+            #expect(try moving.move.enable() == .needsCheck)
+        } catch {
+            Issue.record("\(error); \(keychain.report)")
+            throw error
+        }
         try await Deadline.wait(for: "the daemon's end") { keychain.isRunning ? nil : true }
         #expect(try moving.move.standing() == .systemUnchecked)
 

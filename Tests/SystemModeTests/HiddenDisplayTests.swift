@@ -59,7 +59,7 @@ struct HiddenDisplayTests {
         let servers = try await Servers()
         let alice = try await DisplayPerson(["DISPLAY": servers.seen.name])
         // The passcode is typed on the seen server, and the prompt for the touch is on the hidden one.
-        try await alice.expectRefused { try await servers.lead(by: .boundPath) }
+        try await alice.expectAskedAgain { try await servers.lead(by: .boundPath) }
         servers.leadBack(from: .boundPath)
         try await alice.read(40)
         #expect(try await alice.read(41) == ["CONFIRM"])
@@ -67,7 +67,7 @@ struct HiddenDisplayTests {
             try await servers.lead(by: attack)
             try await alice.expectPasscodeDue()
             // The passcode is typed on the hidden server, and the prompt for the touch is on yet another one.
-            try await alice.expectRefused {
+            try await alice.expectAskedAgain {
                 servers.leadBack(from: attack)
                 try await servers.lead(by: .boundPath)
             }
@@ -108,7 +108,7 @@ struct HiddenDisplayTests {
         }
         // The passcode is typed on the seen server, and the prompt for the touch is on the hidden one.
         var relay: DisplayRelay?
-        try await alice.expectRefused { relay = try await lead() }
+        try await alice.expectAskedAgain { relay = try await lead() }
         leadBack()
         try await alice.read(40)
         #expect(try await alice.read(41) == ["CONFIRM"])

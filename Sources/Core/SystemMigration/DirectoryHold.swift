@@ -16,8 +16,10 @@ enum DirectoryHold {
         for _ in 0..<(4 * patience) {
             if flock(directory.descriptor, LOCK_EX | LOCK_NB) == 0 { return }
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .system(directory.path) }
-            if let holder = try holder(of: directory, owner), asked.insert(holder).inserted {
+            if let holder = try holder(of: directory, owner), !asked.contains(holder),
                 try end(holder, of: directory, owner)
+            {
+                asked.insert(holder)
             } else {
                 _ = poll(nil, 0, 250)
             }
@@ -193,17 +195,25 @@ enum DirectoryHold {
         }
     }
 
-    private static func end(_ process: pid_t, of directory: OpenDirectory, _ owner: Account) throws(MoveError)
-    {
+    /// Sends SIGTERM to the process, if it is the holder, and waits for its end.
+    ///
+    /// - Returns: whether the signal was sent. It is not if this look at `/proc/locks` does not show the holder: where other
+    ///   programs' locks come and go meanwhile, the kernel skips lines.
+    private static func end(
+        _ process: pid_t,
+        of directory: OpenDirectory,
+        _ owner: Account
+    ) throws(MoveError) -> Bool {
         let handle = clinux_pidfd_open(process)
-        guard handle >= 0 else { return }
+        guard handle >= 0 else { return false }
         defer { close(handle) }
         // The process id may have been reused before the pidfd was opened.
-        guard try holder(of: directory, owner) == process else { return }
-        guard clinux_pidfd_signal(handle, SIGTERM) == 0 else { return }
+        guard try holder(of: directory, owner) == process else { return false }
+        guard clinux_pidfd_signal(handle, SIGTERM) == 0 else { return false }
         var entry = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
         // The pidfd becomes readable when the process has exited (pidfd_open(2)).
         _ = SystemCall.uninterrupted { unsafe poll(&entry, 1, patience * 1000) }
+        return true
     }
 }
 

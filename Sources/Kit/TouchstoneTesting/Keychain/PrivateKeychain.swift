@@ -111,13 +111,8 @@ package final class PrivateKeychain: Sendable {
     /// Whether the daemon runs.
     package var isRunning: Bool { daemon.withLock { $0?.isRunning ?? false } }
 
-    /// What the daemons of this keychain wrote, and how the present one ended: for the text of a failure.
-    package var report: String {
-        let end = daemon.withLock { daemon in
-            daemon.map { $0.status.map { "ended with status \($0)" } ?? "runs" } ?? "was stopped"
-        }
-        return "the daemon \(end); its log:\n\(log)"
-    }
+    /// How the present daemon ended, as waitpid(2) describes it; nil while it runs, and when it was stopped.
+    var end: Int32? { daemon.withLock { $0?.status } }
 
     /// Starts the daemon and waits until it listens.
     ///

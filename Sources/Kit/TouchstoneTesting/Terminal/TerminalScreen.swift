@@ -36,6 +36,28 @@ final class TerminalScreen: Sendable {
         /// Keys that are pressed at the moment a text appears, by the reading thread.
         var reflex: (text: [UInt8], from: Int, keys: [UInt8])?
 
+        /// Keys that were pressed at a prompt; the person presses them again, once, if the prompt says after `from` that it
+        /// discarded them: a busy machine may draw a prompt long before it reads.
+        var answer: (keys: [UInt8], from: Int)?
+        /// The prompt's text, without spaces.
+        private static let discarded = Array("Whatwastypedbeforethispromptwasdiscarded".utf8)
+
+        /// Presses the keys that are due.
+        mutating func pressLaterKeys() {
+            guard let due = keysAreDue, due <= .now else { return }
+            answer = (laterKeys, text.compact.count)
+            _ = write([])
+        }
+
+        /// Lets the keys of an answer be pressed again if it was discarded.
+        mutating func answerAgain() {
+            guard let answer, text.compact.firstIndex(of: Self.discarded, from: answer.from) != nil else {
+                return
+            }
+            self.answer = nil
+            laterKeys = answer.keys + laterKeys
+        }
+
         /// Presses the keys of the reflex if its text has appeared.
         mutating func react() {
             guard let reflex, text.compact.firstIndex(of: reflex.text, from: reflex.from) != nil else {
@@ -183,7 +205,7 @@ final class TerminalScreen: Sendable {
         var isOpen = true
         while isOpen {
             let (primary, deadline, isClosing) = state.withLock { state in
-                if let due = state.keysAreDue, due <= .now { _ = state.write([]) }
+                state.pressLaterKeys()
                 let deadlines = state.waiters.map(\.deadline) + [state.keysAreDue].compactMap { $0 }
                 return (state.primary, deadlines.min(), state.isClosing)
             }
@@ -223,6 +245,7 @@ final class TerminalScreen: Sendable {
             state.octets += room[..<count]
             for octet in room[..<count] { state.text.take(octet) }
             state.react()
+            state.answerAgain()
         }
         return true
     }
