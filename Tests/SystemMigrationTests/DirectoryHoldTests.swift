@@ -8,6 +8,7 @@ import TouchstoneTesting
 
 @Suite(
     "Who holds a keychain's directory",
+    .serialized,
     .enabled(if: access("/usr/bin/python3", X_OK) == 0, "needs python3")
 )
 struct DirectoryHoldTests {
@@ -107,7 +108,7 @@ struct DirectoryHoldTests {
         let path = try home.makeDirectory("touchstone")
         let others = try await start(Self.changing, [home.path], until: home.appending("taken"))
         let user = Account(uid: geteuid(), gid: getegid(), groups: [getegid()])
-        for _ in 0..<CaseSize.of(200, full: 2000) {
+        for _ in 0..<CaseSize.of(100, full: 2000) {
             unlink(home.appending("held"))
             let process = try await start(
                 Self.holder,
