@@ -137,6 +137,7 @@ let layers: KeyValuePairs<String, [Target]> = [
         module("Threads"),
         module("FrequentWords", ["CFrequentWords"]),
         module("ModularArithmetic", settings: settings),
+        module("ServiceNotification"),
         // The only target that calls cryptography in C.
         module("Primitives", ["CLinux", "SecretMemory", crypto]),
     ],
@@ -251,7 +252,7 @@ let layers: KeyValuePairs<String, [Target]> = [
             [
                 "AuthenticationEngine", "BrokerDriver", "Desk", "KeychainEngine", "KeychainServer",
                 "FingerprintDriver", "PinentryDriver", "Primitives", "TPMDriver", "KeychainModel",
-                "SecretMemory", "CLinux", logging, serviceLifecycle, unixSignals,
+                "SecretMemory", "ServiceNotification", "CLinux", logging, serviceLifecycle, unixSignals,
             ]
         ),
         program("touchstoned", ["TouchstoneDaemon"], linker: daemonLinkage),
@@ -575,6 +576,8 @@ let package = Package(
         .library(name: "FrequentWords", targets: ["FrequentWords"]),
         // RSA's public-key operation without padding, for endorsement keys of TPMs; no dependencies.
         .library(name: "ModularArithmetic", targets: ["ModularArithmetic"]),
+        // A program's reports to its service manager; no dependencies.
+        .library(name: "ServiceNotification", targets: ["ServiceNotification"]),
         // An app's side of WebAuthn, with keys that the daemon holds.
         .library(name: "WebAuthnDevice", targets: ["WebAuthnDevice", "WebAuthnModel"]),
         .executable(name: "touchstone", targets: ["touchstone"]),

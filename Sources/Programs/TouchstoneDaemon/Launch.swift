@@ -9,6 +9,7 @@ import Logging
 import Primitives
 import SecretMemory
 import ServiceLifecycle
+import ServiceNotification
 import UnixSignals
 
 /// The daemon's life cycle: socket, keychain, readiness, services, and the shutdown in reverse order.
@@ -85,7 +86,7 @@ struct Launch: Sendable {
             throw StartError(error)
         }
         logger.notice("listening", metadata: ["pid": "\(getpid())", "version": "\(ProductVersion.text)"])
-        manager.ready()
+        manager.ready(status: "Listening")
         report?.ready()
 
         await runServices(keychain, logger)

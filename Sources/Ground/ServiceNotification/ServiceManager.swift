@@ -1,17 +1,29 @@
 import Glibc
 
-/// Reports the daemon's state to the service manager (sd_notify(3)): one datagram of text.
-struct ServiceManager: Sendable {
+/// Reports a program's state to the service manager (sd_notify(3)): one datagram of text for each report.
+///
+/// A report that cannot be delivered is dropped: a manager that is away has no use for it.
+public struct ServiceManager: Sendable {
     private let socketPath: String?
 
-    /// - Parameter socketPath: `NOTIFY_SOCKET`; nil without a service manager.
-    init(socketPath: String?) { self.socketPath = socketPath }
+    /// - Parameter socketPath: `NOTIFY_SOCKET`, a path or, with a leading `@`, an abstract address; nil without a service
+    ///   manager.
+    public init(socketPath: String?) { self.socketPath = socketPath }
 
-    /// Reports that the daemon listens.
-    func ready() { send("READY=1\nSTATUS=Listening") }
+    /// Reports that the program serves.
+    ///
+    /// - Parameter status: what the manager shows of it, in one line.
+    public func ready(status: String) { send("READY=1\nSTATUS=\(status)") }
 
-    /// Reports that the daemon exits.
-    func stopping() { send("STOPPING=1") }
+    /// Reports that the program reads its configuration again; ``ready(status:)`` ends this.
+    public func reloading() {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+        send("RELOADING=1\nMONOTONIC_USEC=\(Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)")
+    }
+
+    /// Reports that the program exits.
+    public func stopping() { send("STOPPING=1") }
 
     private func send(_ text: String) {
         guard let socketPath, socketPath.hasPrefix("/") || socketPath.hasPrefix("@") else { return }
