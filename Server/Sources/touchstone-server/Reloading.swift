@@ -1,5 +1,6 @@
 internal import Glibc
 internal import ServiceLifecycle
+internal import ServiceNotification
 internal import Synchronization
 internal import TouchstoneServer
 internal import UnixSignals
@@ -8,19 +9,35 @@ internal import UnixSignals
 struct Reloading: ServiceLifecycle.Service {
     private let program: ServerProgram
     private let options: ConfigurationOptions
+    private let configuration: ServerConfiguration
+    private let manager: ServiceManager
     private let hangups: UnixSignalsSequence
 
-    init(_ program: ServerProgram, _ options: ConfigurationOptions, _ hangups: UnixSignalsSequence) {
+    init(
+        _ program: ServerProgram,
+        _ options: ConfigurationOptions,
+        _ configuration: ServerConfiguration,
+        _ manager: ServiceManager,
+        _ hangups: UnixSignalsSequence
+    ) {
         self.program = program
         self.options = options
+        self.configuration = configuration
+        self.manager = manager
         self.hangups = hangups
     }
 
     func run() async throws {
-        if EarlyHangups.happened { program.reload(options.configuration) }
-        for await _ in hangups.cancelOnGracefulShutdown() {
-            program.reload(options.configuration)
-        }
+        if EarlyHangups.happened { reload() }
+        for await _ in hangups.cancelOnGracefulShutdown() { reload() }
+    }
+
+    private func reload() {
+        // Before the server listens the report that follows a reload would be too early.
+        guard program.ports.areSet else { return program.reload(options.configuration) }
+        manager.reloading()
+        program.reload(options.configuration)
+        manager.ready(status: configuration.managerStatus)
     }
 }
 

@@ -4,6 +4,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
+internal import ServiceNotification
 internal import TouchstoneServer
 internal import UnixSignals
 
@@ -25,21 +26,29 @@ struct Serve: AsyncParsableCommand {
         // Tasks run on the event loop of their connection: otherwise each request changes threads twice more, a third
         // of its cost. Where this is not possible, nothing else changes.
         NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
-        LoggingSystem.bootstrap { LateMetadata(StreamLogHandler.standardError(label: $0)) }
+        let format = configuration.logFormat
+        LoggingSystem.bootstrap { LineLogHandler(label: $0, format: format) }
         var logger = Logger(label: "touchstone-server")
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
+        let environment = ProcessInfo.processInfo.environment
+        let manager = ServiceManager(socketPath: environment["NOTIFY_SOCKET"])
         do {
-            let program = try await ServerProgram.start(configuration, isAlone: true, logger: logger)
+            let program = try await ServerProgram.start(
+                configuration,
+                sockets: PassedSockets(environment: environment),
+                isAlone: true,
+                logger: logger
+            )
             let hangups = await UnixSignalsSequence(trapping: .sighup)
             let group = ServiceGroup(
                 configuration: .init(
                     services: [
                         .init(service: program),
                         .init(
-                            service: Announcement(program, configuration, logger),
+                            service: Announcement(program, configuration, manager, logger),
                             successTerminationBehavior: .ignore
                         ),
-                        .init(service: Reloading(program, options, hangups)),
+                        .init(service: Reloading(program, options, configuration, manager, hangups)),
                     ],
                     gracefulShutdownSignals: [.sigterm, .sigint],
                     logger: logger
@@ -47,7 +56,7 @@ struct Serve: AsyncParsableCommand {
             )
             try await group.run()
         } catch {
-            throw Failure.report(error)
+            throw Failure.report(error, format, logger)
         }
     }
 }

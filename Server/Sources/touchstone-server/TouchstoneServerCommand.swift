@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Logging
 internal import TouchstoneServer
 
 /// `touchstone-server`: serves, checks its configuration, migrates its database.
@@ -53,6 +54,11 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
                                          tokens (default: the one of the file's name),
                                          access-token-lifetime; without it tokens are for the account alone
               log-level                  trace, debug, info, notice, warning, error, critical
+              log-format                 text, or json: one object per line
+              access-log                 on or off: a message for each request
+
+            Listening sockets of the service manager that are named http and admin
+            (FileDescriptorName=) are used in the place of listen and admin-listen.
 
             SIGHUP reads the file, certificates, secrets and lists again; the log says what changed.
 
@@ -105,6 +111,19 @@ enum Failure {
         // It is in the log.
         if error is ShutdownCut { return cut }
         FileHandle.standardError.write(Data("touchstone-server: \(error)\n".utf8))
+        return status(of: error)
+    }
+
+    /// Reports an error of the running server, as a line of its log if that is for programs.
+    ///
+    /// - Returns: the exit status.
+    static func report(_ error: any Error, _ format: LogFormat, _ logger: Logger) -> ExitCode {
+        guard format == .json, !(error is ShutdownCut) else { return report(error) }
+        logger.critical("\(error)")
+        return status(of: error)
+    }
+
+    private static func status(of error: any Error) -> ExitCode {
         switch error {
         case is ConfigurationFault: return configuration
         case is AuditTampering: return tampering

@@ -19,7 +19,8 @@ extension ServerConfiguration {
         "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
-        "service-secret-directory", "audience-directory", "log-level",
+        "service-secret-directory", "audience-directory", "log-level", "log-format",
+        "access-log",
     ]
 
     /// Reads the configuration file and the environment, which takes precedence.
@@ -132,6 +133,8 @@ extension ServerConfiguration {
                 throw setting.fault("must be one of trace, debug, info, notice, warning, error, critical")
             }
             logLevel = setting.value
+        case "log-format": logFormat = try setting.choice()
+        case "access-log": accessLog = try setting.flag()
         default: throw setting.fault("is no setting; touchstone-server help lists them")
         }
     }
@@ -176,6 +179,9 @@ extension ServerConfiguration {
             throw fault("rp-id \(id) is neither the host of public-url nor a domain above it")
         }
         guard !acceptedOrigins.isEmpty else { throw fault("origins is empty: nobody could sign in") }
+        guard !accessLog || Logger.Level(rawValue: logLevel).map({ $0 <= .info }) ?? true else {
+            throw fault("access-log = on needs log-level = info, debug or trace, not \(logLevel)")
+        }
         guard idle <= lifetime else { throw fault("session-idle is longer than session-lifetime") }
         guard endorsement != .roots || endorsementRoots != nil else {
             throw fault("endorsement = roots needs endorsement-roots")

@@ -119,6 +119,10 @@ public struct ServerConfiguration: Sendable {
     public var audienceDirectory: String?
     /// The minimum level of logged messages.
     public var logLevel = "info"
+    /// The form of the log's lines.
+    public var logFormat = LogFormat.text
+    /// Whether each request is logged.
+    public var accessLog = false
 
     /// Where each setting is from that is not a default.
     var places: [String: Setting.Place] = [:]

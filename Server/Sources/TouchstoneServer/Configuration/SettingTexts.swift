@@ -5,7 +5,7 @@ extension ServerConfiguration {
     static let fixedKeys: Set<String> = [
         "listen", "admin-listen", "admin-tls", "public-url", "data-directory", "database", "rp-id",
         "request-timeout",
-        "log-level",
+        "log-level", "log-format",
     ]
 
     /// The effective value of a setting, as it would be written in the file; a password in it is hidden.
@@ -56,6 +56,8 @@ extension ServerConfiguration {
         case "service-secret-directory": serviceSecretDirectory
         case "audience-directory": audienceDirectory
         case "log-level": logLevel
+        case "log-format": logFormat.rawValue
+        case "access-log": Self.text(accessLog)
         default: nil
         }
     }
@@ -76,6 +78,7 @@ extension ServerConfiguration {
         settings.rpID = running.rpID
         settings.requestTimeout = running.requestTimeout
         settings.logLevel = running.logLevel
+        settings.logFormat = running.logFormat
         if (tlsCertificate == nil) != (running.tlsCertificate == nil) {
             settings.tlsCertificate = running.tlsCertificate
             settings.tlsKey = running.tlsKey

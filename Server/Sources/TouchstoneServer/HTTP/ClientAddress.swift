@@ -1,5 +1,7 @@
 internal import Foundation
 internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
 
 /// The header field in which trusted proxies name the client.
 public enum ClientAddressHeader: String, Sendable, CaseIterable {
@@ -49,6 +51,20 @@ public enum ClientAddressHeader: String, Sendable, CaseIterable {
 
 /// Finds the address of a request's client.
 enum ClientAddress {
+    /// The client's address by the settings.
+    static func of(
+        _ context: ServerContext,
+        _ request: Request,
+        _ configuration: ServerConfiguration
+    ) -> String {
+        of(
+            peer: context.remoteAddress?.ipAddress,
+            request.headers,
+            configuration.clientAddressHeader,
+            trusting: configuration.trustedProxies
+        )
+    }
+
     /// The peer's address or, behind trusted proxies, the nearest forwarded address that is not one of theirs.
     ///
     /// The list is read from its end, which the trusted proxies wrote; it ends at the first text that is no address.

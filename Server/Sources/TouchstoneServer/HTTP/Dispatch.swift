@@ -32,12 +32,7 @@ private struct Dispatched {
             request: request,
             parameters: context.parameters,
             traceID: CurrentTrace.id,
-            address: ClientAddress.of(
-                peer: context.remoteAddress?.ipAddress,
-                request.headers,
-                service.configuration.clientAddressHeader,
-                trusting: service.configuration.trustedProxies
-            ),
+            address: ClientAddress.of(context, request, service.configuration),
             now: .now
         )
         var response: Response

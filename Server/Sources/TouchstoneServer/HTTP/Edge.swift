@@ -53,12 +53,24 @@ struct Edge: RouterMiddleware {
         if expectation?.isRefused == true { response.headers[.connection] = "close" }
         // The fields are those of GET, the length included (RFC 9110, section 9.3.2).
         if request.method == .head { response = response.createHeadResponse() }
+        let duration = ContinuousClock.now - start
         service.metrics.request(
             route: context.endpointPath ?? "unknown",
             method: request.method.rawValue,
             status: response.status.code,
-            duration: ContinuousClock.now - start
+            duration: duration
         )
+        if service.configuration.accessLog {
+            AccessLog.log(
+                request,
+                response,
+                route: context.endpointPath,
+                address: ClientAddress.of(context, request, service.configuration),
+                traceID: traceID,
+                duration: duration,
+                to: service.logger
+            )
+        }
         return response
     }
 

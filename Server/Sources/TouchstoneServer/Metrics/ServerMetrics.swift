@@ -13,7 +13,8 @@ struct ServerMetrics: Sendable {
         for (name, help) in Self.help { registry.describe(name, help) }
     }
 
-    private static let help: KeyValuePairs = [
+    /// The names of all metrics of the server itself, with what they are.
+    static let help: KeyValuePairs = [
         "touchstone_requests_total": "Requests by route, method and status.",
         "touchstone_request_seconds": "Duration of requests by route.",
         "touchstone_logins_total": "Logins by method and outcome.",
@@ -54,7 +55,7 @@ struct ServerMetrics: Sendable {
     }
 
     /// The method, or `other` for an unknown one: clients can invent methods.
-    private static func known(_ method: String) -> String {
+    static func known(_ method: String) -> String {
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(method) ? method : "other"
     }
 

@@ -11,6 +11,9 @@ public final class ListeningPorts: Sendable {
 
     private let state = Mutex(State())
 
+    /// Whether the server listens on both.
+    public var areSet: Bool { state.withLock { $0.api != nil && $0.admin != nil } }
+
     func set(api: Int? = nil, admin: Int? = nil) {
         let waiting = state.withLock { state in
             state.api = api ?? state.api

@@ -10,12 +10,14 @@ extension ServerProgram {
     ///
     /// - Parameters:
     ///   - configuration: the settings.
+    ///   - sockets: the listening sockets that the service manager passed.
     ///   - isAlone: whether this server also exports the metrics of the process's libraries; possible once per process.
     ///   - logger: the logger.
     /// - Returns: the server.
     /// - Throws: ``StartError``.
     public static func start(
         _ configuration: ServerConfiguration,
+        sockets: PassedSockets = .none,
         isAlone: Bool = false,
         logger: Logger
     ) async throws -> ServerProgram {
@@ -23,7 +25,13 @@ extension ServerProgram {
         if isAlone { MetricsSystem.bootstrap(registry) }
         let store = try StoreOpener.open(configuration, logger)
         do {
-            return try await ServerProgram(configuration, store: store, registry: registry, logger: logger)
+            return try await ServerProgram(
+                configuration,
+                sockets: sockets,
+                store: store,
+                registry: registry,
+                logger: logger
+            )
         } catch {
             await store.close()
             switch error {

@@ -1,6 +1,5 @@
 internal import AccountStore
 internal import Foundation
-internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
@@ -14,8 +13,8 @@ public final class ServerProgram: ServiceLifecycle.Service {
     /// The certificate of the ports; nil: they speak plain HTTP.
     let tlsFiles: CurrentTLSFiles?
     let connections: Connections
-    private let api: Application<RouterResponder<ServerContext>>
-    private let admin: Application<RouterResponder<ServerContext>>
+    private let api: Listener
+    private let admin: Listener
     let store: any AccountStore
     /// The routes of each port, such as `GET /v1/me`.
     let routes: (api: [String], admin: [String])
@@ -27,10 +26,12 @@ public final class ServerProgram: ServiceLifecycle.Service {
     /// - Throws: ``ConfigurationFault``; an error of the store or of TLS.
     init(
         _ configuration: ServerConfiguration,
+        sockets: PassedSockets,
         store: any AccountStore,
         registry: PrometheusRegistry,
         logger: Logger
     ) async throws {
+        try sockets.check(configuration)
         let service = try await Service(configuration, store: store, registry: registry, logger: logger)
         let current = CurrentService(service)
         self.current = current
@@ -52,29 +53,28 @@ public final class ServerProgram: ServiceLifecycle.Service {
         )
         let adminRouter = Self.router(AdminAPI.operations, current, isSecure: false, isForPages: false)
         routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
-        api = Application(
-            router: apiRouter,
-            server: Self.builder(configuration, connections, tlsFiles),
-            configuration: .init(
-                address: .hostname(configuration.listen.host, port: configuration.listen.port),
-                reuseAddress: true,
-                availableConnectionsDelegate: MaximumAvailableConnections(Descriptors.connections())
-            ),
-            onServerRunning: { ports.set(api: $0.localAddress?.port) },
+        api = Listener(
+            address: configuration.listen,
+            socket: sockets.http,
+            mostConnections: Descriptors.connections(),
+            responder: apiRouter.buildResponder(),
+            makeChannel: Self.channels(configuration, connections, tlsFiles),
+            isListening: { ports.set(api: $0) },
             logger: logger
         )
-        admin = Application(
-            router: adminRouter,
-            server: Self.builder(configuration, connections, configuration.adminTLS ? tlsFiles : nil),
-            configuration: .init(
-                address: .hostname(configuration.adminListen.host, port: configuration.adminListen.port),
-                reuseAddress: true,
-                availableConnectionsDelegate: MaximumAvailableConnections(Descriptors.adminConnections)
-            ),
-            onServerRunning: { ports.set(admin: $0.localAddress?.port) },
+        admin = Listener(
+            address: configuration.adminListen,
+            socket: sockets.admin,
+            mostConnections: Descriptors.adminConnections,
+            responder: adminRouter.buildResponder(),
+            makeChannel: Self.channels(configuration, connections, configuration.adminTLS ? tlsFiles : nil),
+            isListening: { ports.set(admin: $0) },
             logger: logger
         )
     }
+
+    /// The host of the administrators' port: of the setting, or of the socket that the service manager passed.
+    public var adminHost: String { (admin.socket?.address ?? admin.address).host }
 
     /// The number of password derivations running or waiting.
     var passwordsInWork: Int { current.value.passwords.pool.depth }
@@ -102,16 +102,16 @@ public final class ServerProgram: ServiceLifecycle.Service {
         return router
     }
 
-    /// A server, with TLS if there are files; the header fields of a request may have 32 KiB.
+    /// Makes the channels of connections, with TLS if there are files; the header fields of a request may have 32 KiB.
     ///
     /// ``RequestDeadline`` also closes idle connections.
-    private static func builder(
+    private static func channels(
         _ configuration: ServerConfiguration,
         _ connections: Connections,
         _ files: CurrentTLSFiles?
-    ) -> HTTPServerBuilder {
+    ) -> @Sendable (@escaping HTTPChannelHandler.Responder) -> any ServerChildChannel {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
-        return HTTPServerBuilder { responder in
+        return { responder in
             let channel = HTTP1Channel(
                 responder: responder,
                 configuration: .init(

@@ -5,22 +5,33 @@ final class BuiltProgram: Sendable {
     private let process: Process
     private let directory: String
 
-    /// Starts it; `limit` is a shell command that runs before it, such as `ulimit`.
+    /// The directory of built programs.
+    static let products =
+        Bundle.main.bundleURL.pathExtension == "xctest"
+        ? Bundle.main.bundleURL.deletingLastPathComponent() : Bundle.main.bundleURL
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - directory: where its files and its output are.
+    ///   - arguments: its arguments.
+    ///   - environment: further variables.
+    ///   - limit: a shell command that runs before it, such as `ulimit`.
+    ///   - launcher: the words of a command that starts the command after them.
+    /// - Throws: an error of the start.
     init(
         _ directory: String,
         _ arguments: [String],
         _ environment: [String: String],
-        through limit: String? = nil
+        through limit: String? = nil,
+        by launcher: [String] = []
     ) throws {
         self.directory = directory
         process = Process()
-        let products =
-            Bundle.main.bundleURL.pathExtension == "xctest"
-            ? Bundle.main.bundleURL.deletingLastPathComponent() : Bundle.main.bundleURL
-        let program = products.appending(path: "touchstone-server")
-        process.executableURL = limit == nil ? program : URL(filePath: "/bin/sh")
-        process.arguments =
-            limit.map { ["-c", "\($0) && exec \"$0\" \"$@\"", program.path] + arguments } ?? arguments
+        let shell = limit.map { ["/bin/sh", "-c", "\($0) && exec \"$0\" \"$@\""] } ?? []
+        let words = launcher + shell + [Self.products.appending(path: "touchstone-server").path] + arguments
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
         process.environment = ["XDG_DATA_HOME": directory, "HOME": directory].merging(environment) { $1 }
         // A file rather than a pipe, which would have to be drained.
         let file = "\(directory)/output-\(UUID().uuidString)"

@@ -1,11 +1,19 @@
 import Foundation
 
-/// The guide for services, whose programs are run by tests as they are printed.
-enum Guide {
-    /// The code block that follows a comment in the guide.
-    static func block(after marker: String) throws -> String {
+/// The guides, whose programs and configurations are run by tests as they are printed.
+enum Guide: String {
+    /// For services.
+    case services = "PROTECT-YOUR-API.md"
+    /// For those who run the server.
+    case deployment = "DEPLOY.md"
+
+    /// The code block that follows a comment in the guide for services.
+    static func block(after marker: String) throws -> String { try Self.services.block(after: marker) }
+
+    /// The code block that follows a comment in this guide.
+    func block(after marker: String) throws -> String {
         let path = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../../docs/PROTECT-YOUR-API.md").standardizedFileURL
+            .appending(path: "../../../../docs/\(rawValue)").standardizedFileURL
         let text = try String(contentsOf: path, encoding: .utf8)
         let parts = text.components(separatedBy: marker)
         guard parts.count == 2, let start = parts[1].firstRange(of: "```"),
