@@ -680,7 +680,7 @@ case "fuzz":
             name: "DaemonConfiguration",
             dependencies: ["Desk", "KeychainModel", .product(name: "Logging", package: "swift-log")],
             path: "Sources/Programs/TouchstoneDaemon",
-            sources: ["Configuration.swift", "SensorTable.swift", "Setting.swift"],
+            sources: ["Configuration.swift", "LockTriggers.swift", "SensorTable.swift", "Setting.swift"],
             swiftSettings: nearC
         ),
         .executableTarget(

@@ -25,6 +25,8 @@ package final class Desk: Sendable {
     package let watchers = Watchers()
     /// The agents that show prompts for a daemon that cannot; nil if the daemon shows them itself.
     package let agents: AgentRoster?
+    /// When a request last used a key that a lock removes.
+    package let keyActivity = KeyActivity()
     let limits: DeskLimits
     /// The secrets compared with items that are not opened.
     let guesses = GuessRate()

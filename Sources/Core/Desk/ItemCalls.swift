@@ -61,7 +61,8 @@ extension Visit {
             while true {
                 // Released before a prompt is shown and before a page is sent: a slow reader blocks no other look-up.
                 var room: LockedMemoryBudget.Reservation?
-                let page = try await calling(&prompts) { (authorization) throws(KeychainError) in
+                let page = try await calling(&prompts, usesKey: query.returns.contains(.data)) {
+                    (authorization) throws(KeychainError) in
                     var taken: LockedMemoryBudget.Reservation?
                     if query.returns.contains(.data) {
                         taken = await memory.pages.reserveWhenFree(LockedMemoryBudget.pageCost)

@@ -63,10 +63,13 @@ extension Visit {
     }
 
     /// Makes a call, and again once the keybag was unlocked, the user was prompted for `operation` or a key was derived.
+    ///
+    /// `usesKey`: whether the call uses a key that a lock removes, which restarts the idle time.
     func calling<Value: ~Copyable & Sendable>(
         _ prompts: inout PromptBudget,
         for operation: AccessOperation = .useItem,
         adding accessControl: AccessControl? = nil,
+        usesKey: Bool = true,
         _ call: (ItemAuthorization) async throws(KeychainError) -> VaultOutcome<Value>
     ) async throws(KeychainError) -> Value {
         while true {
@@ -83,7 +86,9 @@ extension Visit {
                 return try await call(authorization)
             }
             switch consume outcome {
-            case .done(let value): return value
+            case .done(let value):
+                if usesKey { desk.keyActivity.note() }
+                return value
             case .needsHardware(let value):
                 if await !services.vault.settle() { prompts.isCounted = false }
                 return value

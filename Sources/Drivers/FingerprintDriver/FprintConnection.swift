@@ -19,6 +19,8 @@ final class FprintConnection {
         case suspend
         /// The machine woke up, or logind was restarted.
         case logindReady
+        /// logind announced something about a login session.
+        case session(SessionSignal)
         /// The connection was lost.
         case closed
     }
@@ -32,11 +34,12 @@ final class FprintConnection {
     private var sleepDelay: BusDescriptor?
     private let onEvent: (Event) -> Void
 
-    /// Connects to the bus and watches both names.
+    /// Connects to the bus and watches both names; with `watchesSessions`, also logind's login sessions.
     init(
         _ address: BusAddress,
         executor: BusExecutor,
         callTimeout: Duration,
+        watchesSessions: Bool = false,
         onEvent: @escaping (Event) -> Void
     ) throws(BusError) {
         fprintd = TrustedName(
@@ -48,6 +51,7 @@ final class FprintConnection {
             Login1.busName,
             ownerUserID: address.ownerUserID,
             interfaces: [Login1.managerInterface]
+                + (watchesSessions ? [Login1.sessionInterface, propertiesInterface] : [])
         )
         self.onEvent = onEvent
         let bus = try Bus(
@@ -97,10 +101,15 @@ final class FprintConnection {
         try await owner(of: \.fprintd, activate: activate)
     }
 
+    /// The unique name of logind's verified owner; nil without logind.
+    nonisolated(nonsending) func logindOwner() async throws(FingerprintError) -> String? {
+        try await owner(of: \.logind, activate: false)
+    }
+
     /// Verifies logind, if there is one, and takes a delay inhibitor for sleep.
     nonisolated(nonsending) func findLogind() async {
         // Without logind sleep is not announced; a verification then ends when the sensor does.
-        guard let owner = try? await owner(of: \.logind, activate: false), sleepDelay == nil else { return }
+        guard let owner = try? await logindOwner(), sleepDelay == nil else { return }
         let manager = Bus.Target(owner, Login1.path, Login1.managerInterface)
         let why: [BusValue] = [
             .string("sleep"), .string("Touchstone"), .string("Lets go of fingers and keys"), .string("delay"),
@@ -212,6 +221,13 @@ final class FprintConnection {
             guard logind.speaks(sender) else { return logind.isFormer(sender) ? () : onEvent(.forged) }
             guard let isStarting = (try? message.arguments())?.first?.truth else { return }
             onEvent(isStarting ? .suspend : .logindReady)
+        case (Login1.managerInterface, _), (Login1.sessionInterface, _),
+            (propertiesInterface, _) where path.hasPrefix(Login1.sessionPath):
+            guard logind.speaks(sender) else { return logind.isFormer(sender) ? () : onEvent(.forged) }
+            guard let arguments = try? message.arguments(),
+                let signal = SessionSignal(path, interface, member, arguments)
+            else { return }
+            onEvent(.session(signal))
         case (Fprint.deviceInterface, _),
             (propertiesInterface, _) where path.hasPrefix(Fprint.rootPath):
             guard fprintd.speaks(sender) else { return fprintd.isFormer(sender) ? () : onEvent(.forged) }

@@ -24,6 +24,10 @@ package enum Login1 {
     package static let path = "/org/freedesktop/login1"
     /// The interface of the manager.
     package static let managerInterface = "org.freedesktop.login1.Manager"
+    /// The interface of a login session.
+    package static let sessionInterface = "org.freedesktop.login1.Session"
+    /// The common prefix of the object paths of sessions.
+    package static let sessionPath = "/org/freedesktop/login1/session/"
 }
 
 /// The interface of properties, `org.freedesktop.DBus.Properties`.

@@ -20,6 +20,8 @@ struct Configuration: Sendable, Equatable {
     var sensors = SensorTable()
     /// `backup-require`: what writing a backup requires.
     var backupRequirement = BackupRequirement.either
+    /// `lock-on`: what locks the keychain besides the user.
+    var lockOn = LockTriggers()
 
     /// The names of the settings.
     enum Key: String, CaseIterable {
@@ -29,6 +31,7 @@ struct Configuration: Sendable, Equatable {
         case biometry = "biometry"
         case tpm = "tpm"
         case backupRequire = "backup-require"
+        case lockOn = "lock-on"
     }
 
     /// The default settings.
@@ -65,6 +68,7 @@ struct Configuration: Sendable, Equatable {
                 throw setting.fault("must be either, passcode or none")
             }
             backupRequirement = requirement
+        case .lockOn: lockOn = try LockTriggers(setting)
         }
     }
 

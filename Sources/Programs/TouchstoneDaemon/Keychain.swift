@@ -14,6 +14,10 @@ struct Keychain: Sendable {
     let engine: KeychainEngine
     let server: KeychainServer
     let sensorWatch: SensorWatch
+    /// The owner's sessions; nil if the settings lock on none of their events.
+    let sessionWatch: SessionWatch?
+    /// When a key was last used.
+    let keyActivity: KeyActivity
 
     /// Opens the keychain and connects the parts; nothing listens yet or is connected to the system bus.
     init(
@@ -25,7 +29,8 @@ struct Keychain: Sendable {
         accessGroups: AccessGroupManifest,
         sensors: SensorTable,
         pinentry: PinentryEnvironment,
-        audit: AuditTrail
+        audit: AuditTrail,
+        logger: Logger
     ) throws(StartError) {
         let agents = try Agents.find(mode, settings, parts)
         let broker = mode == .system ? Self.broker(parts, audit) : nil
@@ -62,7 +67,7 @@ struct Keychain: Sendable {
                 attempts: engine.attempts,
                 clock: parts.clock,
                 audit: audit,
-                configuration: Self.figures(owner)
+                configuration: Self.figures(owner, settings)
             )
         } catch {
             throw StartError(error, opening: layout.dataDirectory)
@@ -98,10 +103,13 @@ struct Keychain: Sendable {
             throw StartError(error)
         }
         sensorWatch = SensorWatch(reader: reader, watchers: desk.watchers)
+        sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
+        keyActivity = desk.keyActivity
         // Proofs made for the old keys, for the old fingers or before a sleep are no longer valid.
         audit.listen { event in
             switch event.kind {
             case .keybagLocked, .enrolmentChanged, .suspended: desk.forgetProofs()
+            case .keybagCreated, .keybagUnlocked, .authenticationSucceeded: desk.keyActivity.note()
             default: break
             }
             desk.watchers.tell(of: event)
@@ -133,6 +141,26 @@ struct Keychain: Sendable {
         )
     }
 
+    private static func sessionWatch(
+        _ owner: Owner,
+        _ settings: Configuration,
+        _ parts: DaemonParts,
+        _ audit: AuditTrail,
+        _ logger: Logger
+    ) -> SessionWatch? {
+        // Otherwise the sensor's driver hears of sleep.
+        let hearsSleep = settings.lockOn.sleep && !settings.usesBiometry
+        guard settings.lockOn.screen || hearsSleep else { return nil }
+        let forgeries = RepeatedEvent(.forgedSignal, audit)
+        return SessionWatch(
+            busAddress: parts.bus,
+            userID: owner.uid,
+            delaysSleep: hearsSleep,
+            onForgedSignal: { forgeries.record() },
+            onFault: { logger.info("the sessions are not watched", metadata: ["reason": "\($0)"]) }
+        )
+    }
+
     private static func prompter(
         _ settings: Configuration,
         _ parts: DaemonParts,
@@ -146,8 +174,12 @@ struct Keychain: Sendable {
         return PinentryPrompter(program: program, user: owner.uid, environment: session)
     }
 
-    private static func figures(_ owner: Owner) -> AuthenticationConfiguration {
+    private static func figures(
+        _ owner: Owner,
+        _ settings: Configuration
+    ) -> AuthenticationConfiguration {
         var figures = AuthenticationConfiguration()
+        figures.locksKeybagOnSuspend = settings.lockOn.sleep
         // A passcode must not be built from the user name.
         figures.userName = owner.name
         return figures

@@ -74,7 +74,8 @@ struct Launch: Sendable {
                 accessGroups: accessGroups,
                 sensors: sensors,
                 pinentry: environment.pinentry,
-                audit: audit
+                audit: audit,
+                logger: logger
             )
         } catch {
             listener.removeName()
@@ -104,6 +105,19 @@ struct Launch: Sendable {
         let services: [any Service] = [
             SensorService(authenticator: keychain.authenticator),
             keychain.sensorWatch,
+            DepartureService(
+                watch: keychain.sessionWatch,
+                triggers: settings.lockOn,
+                authenticator: keychain.authenticator,
+                logger: logger
+            ),
+            IdleLockService(
+                limit: settings.lockOn.idle,
+                activity: keychain.keyActivity,
+                keybag: keychain.engine.keybag,
+                authenticator: keychain.authenticator,
+                logger: logger
+            ),
             ServerService(server: keychain.server),
             IdleService(server: keychain.server, keybag: keychain.engine.keybag, limit: settings.idleExit),
             CodeMemoryService(),

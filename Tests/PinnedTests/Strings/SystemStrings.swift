@@ -81,12 +81,13 @@ enum SystemStrings {
                     "/net/reactivated/Fprint", "net.reactivated.Fprint.Device",
                     "net.reactivated.Fprint.Error.",
                     "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+                    "org.freedesktop.login1.Session", "/org/freedesktop/login1/session/",
                     "org.freedesktop.DBus.Properties",
                 ],
                 all: [
                     Fprint.busName, Fprint.managerPath, Fprint.managerInterface, Fprint.rootPath,
                     Fprint.deviceInterface, Fprint.errorPrefix, Login1.busName, Login1.path,
-                    Login1.managerInterface, propertiesInterface,
+                    Login1.managerInterface, Login1.sessionInterface, Login1.sessionPath, propertiesInterface,
                 ]
             )
         ]
@@ -100,7 +101,10 @@ enum SystemStrings {
         return [
             StoredString(
                 "settings",
-                ["idle-exit", "pinentry-program", "log-level", "biometry", "tpm", "backup-require"],
+                [
+                    "idle-exit", "pinentry-program", "log-level", "biometry", "tpm", "backup-require",
+                    "lock-on",
+                ],
                 all: Configuration.Key.allCases.map(\.rawValue)
             ),
             StoredString("settings of sensors", ["sensor "], all: [SensorTable.settingPrefix]),

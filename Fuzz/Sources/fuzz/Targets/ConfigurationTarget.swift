@@ -25,6 +25,10 @@ enum ConfigurationTarget: FuzzTarget {
             "pinentry-program": ["/usr/bin/pinentry", "pinentry", "", "/a b", "/x#y"],
             "log-level": ["trace", "debug", "info", "notice", "warning", "error", "critical", "loud"],
             "biometry": ["on", "off", "maybe"],
+            "lock-on": [
+                "never", "screen", "sleep, idle 15 min", "screen,idle 168 h", "idle 0 s", "never, screen",
+                ",",
+            ],
             "backup-require": ["either", "passcode", "none", "nobody"],
             "test.system-bus-address": ["unix:path=/tmp/bus", ""],
             "test.bus-owner-uid": ["0", "4294967294", "4294967295"],

@@ -23,7 +23,8 @@ public struct TestFault: Sendable, Hashable {
     public static let damage = TestFault(kind: .damage)
     /// The keychain is locked.
     public static let lock = TestFault(kind: .lock)
-    /// The machine goes to sleep and wakes up (logind's `PrepareForSleep`): open prompts end, successes are forgotten.
+    /// The machine goes to sleep and wakes up (logind's `PrepareForSleep`): open prompts end, successes are forgotten;
+    /// the keychain stays unlocked, as with the daemon's setting `lock-on = never`.
     public static let suspend = TestFault(kind: .suspend)
     /// The passcode is removed together with everything it protected: the keychain is as before the set-up.
     public static let removePasscode = TestFault(kind: .removePasscode)
