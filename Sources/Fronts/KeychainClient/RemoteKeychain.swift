@@ -133,12 +133,10 @@ public final class RemoteKeychain: Sendable {
                     if !isNew { continue }
                 }
                 isLost = error.status == .internalComponent
-                // The program that drew the prompt did not exit normally.
-                if error.authentication?.code == .systemCancel,
-                    agent.withLock({ $0 })?.wasKilledOrStopped == true
-                {
-                    isLost = true
-                }
+                let isPromptLost =
+                    error.authentication?.code == .systemCancel || error.cause?.known == .noAgent
+                // The program that drew the prompt did not exit normally, perhaps before the daemon knew of its prompt.
+                if isPromptLost, agent.withLock({ $0 })?.wasKilledOrStopped == true { isLost = true }
                 throw error
             }
         }

@@ -31,21 +31,20 @@ public enum LockedStack {
     ///
     /// Blocks the calling thread, also while another caller uses the stack.
     /// - Throws: ``SecretMemoryError`` when the stack or the thread cannot be had; `body` is not called then.
-    package static func run<R: Sendable>(_ body: @Sendable () -> R) throws(SecretMemoryError) -> R {
+    package static func run<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(SecretMemoryError) -> R {
         try stack.withLock { stack throws(SecretMemoryError) in
             let place = try place(&stack)
             var result: R?
-            let reason = withoutActuallyEscaping({ result = body() }) { job in
-                var job = job
-                return unsafe withUnsafeMutablePointer(to: &job) { job in
-                    unsafe clinux_stack_run(
-                        place.pointer,
-                        { context in
-                            unsafe context.assumingMemoryBound(to: (() -> Void).self).pointee()
-                        },
-                        job
-                    )
-                }
+            // Not by withoutActuallyEscaping, for which the compiler puts the length of the source's path into the program.
+            var job: () -> Void = { result = body() }
+            let reason = unsafe withUnsafeMutablePointer(to: &job) { job in
+                unsafe clinux_stack_run(
+                    place.pointer,
+                    { context in
+                        unsafe context.assumingMemoryBound(to: (() -> Void).self).pointee()
+                    },
+                    job
+                )
             }
             guard reason == 0, let result else { throw SecretMemoryError(.pagesRefused, errno: reason) }
             return result
