@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 
 /// A time in UTC, as texts of protocols.
@@ -7,9 +8,9 @@ struct UTCTime: Sendable {
 
     /// The current time.
     static var now: UTCTime {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return UTCTime(seconds: now.tv_sec, milliseconds: now.tv_nsec / 1_000_000)
+        // Not by timespec, whose members belong to another module when Swift's libraries are linked statically.
+        let milliseconds = Int(Date().timeIntervalSince1970 * 1000)
+        return UTCTime(seconds: milliseconds / 1000, milliseconds: milliseconds % 1000)
     }
 
     /// A time as seconds since 1970, and milliseconds of the second.
