@@ -31,13 +31,7 @@ extension ServerTests {
                     ports.environment
                 )
                 _ = try await process.output(until: "\"name\": \"me\"}'")
-                let server = TestServer(
-                    api: "http://127.0.0.1:\(ports.api)",
-                    admin: "http://127.0.0.1:\(ports.admin)",
-                    program: nil,
-                    configuration: try TestServer.configuration(directory),
-                    adminToken: ""
-                )
+                let server = try ports.server(in: directory)
                 try await body(process, server, ports, directory)
                 process.terminate()
                 #expect(await process.status() == 0)

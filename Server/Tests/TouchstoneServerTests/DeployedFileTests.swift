@@ -154,13 +154,7 @@ extension ServerTests {
                 )
                 let text = try await process.output(until: "\"name\": \"me\"}'")
                 let token = try #require(text.firstMatch(of: /ts_bt_[A-Za-z0-9_-]+/), "\(text)")
-                let server = TestServer(
-                    api: "http://127.0.0.1:\(ports.api)",
-                    admin: "http://127.0.0.1:\(ports.admin)",
-                    program: nil,
-                    configuration: try TestServer.configuration(directory),
-                    adminToken: ""
-                )
+                let server = try ports.server(in: directory)
                 let answer = try await server.call(
                     .POST,
                     "/admin/v1/bootstrap",

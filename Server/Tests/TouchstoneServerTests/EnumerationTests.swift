@@ -82,13 +82,7 @@ extension ServerTests {
                 let ports = try FreePorts()
                 let process = try BuiltProgram(directory, ["serve"], ports.environment)
                 try await ports.wait(process)
-                let server = TestServer(
-                    api: "http://127.0.0.1:\(ports.api)",
-                    admin: "http://127.0.0.1:\(ports.admin)",
-                    program: nil,
-                    configuration: try TestServer.configuration(directory),
-                    adminToken: ""
-                )
+                let server = try ports.server(in: directory)
                 let members = (0..<4000).map { "\"m\($0)\":1" }.joined(separator: ",")
                 let bodies = [
                     "[" + String(repeating: "[", count: 60_000),

@@ -6,10 +6,21 @@ import Testing
 extension ServerTests {
     @Suite("Sockets of the service manager")
     struct PassedSocketTests {
-        private static func launcher(_ words: [String]) -> [String] {
+        /// Starts the server by the script that binds sockets and passes them.
+        private static func serving(
+            _ words: [String],
+            _ body: (FreePorts, BuiltProgram) async throws -> Void
+        ) async throws {
             let script = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../passed_sockets.py").standardizedFileURL.path
-            return ["/usr/bin/python3", "-B", script] + words + ["--"]
+            let launcher = ["/usr/bin/python3", "-B", script] + words + ["--"]
+            try await TestServer.inDirectory { directory in
+                let ports = try FreePorts()
+                try await body(
+                    ports,
+                    try BuiltProgram(directory, ["serve"], ports.environment, by: launcher)
+                )
+            }
         }
 
         /// The numbers after a word at the beginning of the last such line.
@@ -29,14 +40,7 @@ extension ServerTests {
         )
         func both() async throws {
             for names in [["http=tcp", "admin=tcp"], ["admin=tcp", "http=tcp"]] {
-                try await TestServer.inDirectory { directory in
-                    let ports = try FreePorts()
-                    let process = try BuiltProgram(
-                        directory,
-                        ["serve"],
-                        ports.environment,
-                        by: Self.launcher(names)
-                    )
+                try await Self.serving(names) { ports, process in
                     let text = try await process.output(until: "\"name\": \"me\"}'")
                     let passed = try Self.numbers(after: "ports", in: text)
                     let (api, admin) =
@@ -57,14 +61,7 @@ extension ServerTests {
 
         @Test("a request that comes while the server restarts waits, and is answered")
         func restart() async throws {
-            try await TestServer.inDirectory { directory in
-                let ports = try FreePorts()
-                let process = try BuiltProgram(
-                    directory,
-                    ["serve"],
-                    ports.environment,
-                    by: Self.launcher(["--starts", "2", "http=tcp", "admin=tcp"])
-                )
+            try await Self.serving(["--starts", "2", "http=tcp", "admin=tcp"]) { ports, process in
                 let text = try await process.output(until: "\"name\": \"me\"}'")
                 let api = try Self.numbers(after: "ports", in: text)[0]
                 try await Self.terminate(process)
@@ -89,14 +86,7 @@ extension ServerTests {
             arguments: ["http", "admin"]
         )
         func one(name: String) async throws {
-            try await TestServer.inDirectory { directory in
-                let ports = try FreePorts()
-                let process = try BuiltProgram(
-                    directory,
-                    ["serve"],
-                    ports.environment,
-                    by: Self.launcher(["\(name)=tcp"])
-                )
+            try await Self.serving(["\(name)=tcp"]) { ports, process in
                 let text = try await process.output(until: "\"name\": \"me\"}'")
                 let passed = try Self.numbers(after: "ports", in: text)[0]
                 let (api, admin) = name == "http" ? (passed, ports.admin) : (ports.api, passed)
@@ -109,14 +99,7 @@ extension ServerTests {
 
         @Test("sockets for another process are none of the server's")
         func another() async throws {
-            try await TestServer.inDirectory { directory in
-                let ports = try FreePorts()
-                let process = try BuiltProgram(
-                    directory,
-                    ["serve"],
-                    ports.environment,
-                    by: Self.launcher(["--pid", "1", "http=tcp", "admin=tcp"])
-                )
+            try await Self.serving(["--pid", "1", "http=tcp", "admin=tcp"]) { ports, process in
                 try await ports.wait(process)
                 try await Self.terminate(process)
                 #expect(await process.status() == 0)
@@ -136,13 +119,7 @@ extension ServerTests {
             ]
         )
         func refused(words: [String], reason: String) async throws {
-            try await TestServer.inDirectory { directory in
-                let process = try BuiltProgram(
-                    directory,
-                    ["serve"],
-                    try FreePorts().environment,
-                    by: Self.launcher(words)
-                )
+            try await Self.serving(words) { _, process in
                 #expect(await process.status() == 78)
                 let text = try await process.output(until: nil)
                 #expect(text.contains(reason), "\(text)")

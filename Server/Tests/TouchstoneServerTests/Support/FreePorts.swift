@@ -30,6 +30,17 @@ struct FreePorts: Sendable {
         ]
     }
 
+    /// A program that serves on both ports with the settings of `directory`, as requests of tests see it.
+    func server(in directory: String) throws -> TestServer {
+        TestServer(
+            api: "http://127.0.0.1:\(api)",
+            admin: "http://127.0.0.1:\(admin)",
+            program: nil,
+            configuration: try TestServer.configuration(directory),
+            adminToken: ""
+        )
+    }
+
     /// Waits until both ports accept connections.
     func wait(_ process: BuiltProgram) async throws {
         for _ in 0..<1200 {
