@@ -101,7 +101,7 @@ struct DirectoryHoldTests {
         process.stop()
     }
 
-    // Catches a holder that is not asked because the list skipped it between two looks.
+    // Catches a holder that is not asked because the kernel skipped its line of `/proc/locks` in each look.
     @Test("is asked to end while other programs' locks come and go", .timeLimit(.minutes(10)))
     func changing() async throws {
         let home = try TemporaryDirectory()

@@ -38,43 +38,53 @@ enum DirectoryHold {
         return try holder(device: status.st_dev, inode: status.st_ino, owner: owner?.uid)
     }
 
-    /// The process that holds the lock on a file, according to `/proc/locks` (proc(5)).
+    /// The process that holds the lock on a file; nil if no process of `owner` does, or for nil no process whose
+    /// descriptors the caller may look at.
     ///
+    /// Looks at the descriptors of each process and not at `/proc/locks`: other users can lengthen that list and change it
+    /// while it is read, and the kernel then skips lines.
     /// - Throws: ``MoveError`` `system` if that cannot be determined.
     static func holder(device: dev_t, inode: ino_t, owner: UInt32?) throws(MoveError) -> pid_t? {
         try MoveError.reading { () throws(UnreadableFile) in
-            unsafe try SmallFile.firstLine(of: "/proc/locks") { (line) throws(UnreadableFile) in
-                guard let lock = unsafe FileLock(String(decoding: line, as: UTF8.self)), lock.inode == inode
-                else {
-                    return nil
-                }
-                // Some file systems (btrfs) report a different device in stat(2): compare the process's descriptors
-                // instead.
-                var isIt = lock.device == numbers(of: device)
-                if !isIt { isIt = try hasOpen(lock.process, device, inode) }
-                guard isIt, let owner else { return isIt ? lock.process : nil }
-                return try isProcess(lock.process, of: owner) ? lock.process : nil
+            var heir: pid_t?
+            for process in try processes() {
+                if let owner, try !isProcess(process, of: owner) { continue }
+                guard let first = try taker(process, device, inode) else { continue }
+                if first == process { return process }
+                // The process that took the lock passed the descriptor on, and may have ended.
+                heir = heir ?? process
+            }
+            return heir
+        }
+    }
+
+    /// The process that holds the lock on a file, according to `/proc/locks` (proc(5)); nil if the list does not show it.
+    ///
+    /// For users who may not look at the descriptors of a daemon that forbids it. Not on file systems that report another
+    /// device in stat(2) (btrfs).
+    /// - Throws: ``MoveError`` `system` if the list cannot be read.
+    static func listedHolder(device: dev_t, inode: ino_t) throws(MoveError) -> pid_t? {
+        try MoveError.reading { () throws(UnreadableFile) in
+            unsafe try SmallFile.firstLine(of: "/proc/locks") { line in
+                guard let lock = unsafe FileLock(String(decoding: line, as: UTF8.self)), lock.inode == inode,
+                    lock.device == numbers(of: device)
+                else { return nil }
+                return lock.process
             }
         }
     }
 
     /// The directories locked by daemons of `owner`, with the process of each.
     ///
-    /// Looks at each daemon's descriptors and not at `/proc/locks`: other users can lengthen that list and change it while
-    /// it is read, and the kernel then skips lines.
     /// - Throws: ``MoveError`` `system` if a process of the owner cannot be inspected.
     static func directories(of owner: UInt32) throws(MoveError) -> [(process: pid_t, directory: String)] {
         try MoveError.reading { () throws(UnreadableFile) in
             var found: [(process: pid_t, directory: String)] = []
-            for name in try names(in: "/proc") {
-                guard let process = pid_t(name),
-                    try unlessEnded(
-                        false,
-                        { () throws(UnreadableFile) in
-                            try isDaemon(process, of: owner)
-                        }
-                    )
-                else { continue }
+            for process in try processes() {
+                let isOne = try unlessEnded(false) { () throws(UnreadableFile) in
+                    try isDaemon(process, of: owner)
+                }
+                guard isOne else { continue }
                 for number in try descriptors(of: process) {
                     let path = try unlessEnded(nil) { () throws(UnreadableFile) in
                         try lockedDirectory(number, of: process)
@@ -104,11 +114,7 @@ enum DirectoryHold {
     {
         let entry = "/proc/\(process)/fd/\(number)"
         guard try status(entry).st_mode & S_IFMT == S_IFDIR else { return nil }
-        let isLocked = unsafe try SmallFile.firstLine(of: "/proc/\(process)/fdinfo/\(number)") { line in
-            let words = unsafe String(decoding: line, as: UTF8.self)
-            return words.hasPrefix("lock:") && FileLock(String(words.dropFirst(5))) != nil ? true : nil
-        }
-        guard isLocked == true else { return nil }
+        guard try lock(number, of: process) != nil else { return nil }
         guard let path = unsafe realpath(entry, nil) else { throw .system(entry) }
         defer { unsafe free(path) }
         return unsafe String(cString: path)
@@ -119,25 +125,39 @@ enum DirectoryHold {
         ((device >> 8) & 0xFFF | (device >> 32) & ~0xFFF, device & 0xFF | (device >> 12) & ~0xFF)
     }
 
-    private static func hasOpen(
+    /// The process that took the lock on a file, if `process` holds that lock with one of its descriptors.
+    private static func taker(
         _ process: pid_t,
         _ device: dev_t,
         _ inode: ino_t
-    ) throws(UnreadableFile) -> Bool {
+    ) throws(UnreadableFile) -> pid_t? {
         do throws(UnreadableFile) {
             for number in try descriptors(of: process) {
-                let isIt = try unlessEnded(false) { () throws(UnreadableFile) in
-                    let status = try status("/proc/\(process)/fd/\(number)")
-                    return status.st_dev == device && status.st_ino == inode
+                let held = try unlessEnded(nil) { () throws(UnreadableFile) -> FileLock? in
+                    // Before stat(2), which a file system of another user's may keep waiting.
+                    guard let lock = try lock(number, of: process), lock.inode == inode else { return nil }
+                    return try status("/proc/\(process)/fd/\(number)").st_dev == device ? lock : nil
                 }
-                if isIt { return true }
+                if let held { return held.process }
             }
-            return false
+            return nil
         } catch {
-            // Another user's process with a lock on a file of the same number, for a caller that is not root.
-            if error.number == EACCES || error.number == EPERM { return false }
+            // A process that a caller other than root may not look at.
+            if error.number == EACCES || error.number == EPERM { return nil }
             throw error
         }
+    }
+
+    /// The lock that is held with a descriptor; nil if there is none.
+    private static func lock(_ number: String, of process: pid_t) throws(UnreadableFile) -> FileLock? {
+        unsafe try SmallFile.firstLine(of: "/proc/\(process)/fdinfo/\(number)") { line in
+            let words = unsafe String(decoding: line, as: UTF8.self)
+            return words.hasPrefix("lock:") ? FileLock(String(words.dropFirst(5))) : nil
+        }
+    }
+
+    private static func processes() throws(UnreadableFile) -> [pid_t] {
+        try names(in: "/proc").compactMap { pid_t($0) }
     }
 
     /// The names in `/proc/PID/fd` (proc(5)), one for each open descriptor of a process; none if it has ended.
@@ -195,10 +215,9 @@ enum DirectoryHold {
         }
     }
 
-    /// Sends SIGTERM to the process, if it is the holder, and waits for its end.
+    /// Sends SIGTERM to the process, if it is still the holder, and waits for its end.
     ///
-    /// - Returns: whether the signal was sent. It is not if this look at `/proc/locks` does not show the holder: where other
-    ///   programs' locks come and go meanwhile, the kernel skips lines.
+    /// - Returns: whether the signal was sent.
     private static func end(
         _ process: pid_t,
         of directory: OpenDirectory,
@@ -219,6 +238,7 @@ enum DirectoryHold {
 
 /// An exclusive flock(2) in `/proc/locks` or `/proc/PID/fdinfo` (proc(5)).
 private struct FileLock {
+    /// The process that took it; 0 if it was a process of another namespace that has ended.
     let process: pid_t
     let device: (dev_t, dev_t)
     let inode: ino_t
@@ -228,7 +248,7 @@ private struct FileLock {
     init?(_ line: String) {
         let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
         guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
-            process > 0
+            process >= 0
         else { return nil }
         let place = words[5].split(separator: ":")
         guard place.count == 3, let major = dev_t(place[0], radix: 16),

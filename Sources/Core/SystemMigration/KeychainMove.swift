@@ -41,7 +41,9 @@ package struct KeychainMove {
         var status = stat()
         // The caller may not have access to the directory.
         guard unsafe lstat(path, &status) == 0 else { return nil }
-        return try DirectoryHold.holder(device: status.st_dev, inode: status.st_ino, owner: nil)
+        let (device, inode) = (status.st_dev, status.st_ino)
+        if let process = try DirectoryHold.holder(device: device, inode: inode, owner: nil) { return process }
+        return try DirectoryHold.listedHolder(device: device, inode: inode)
     }
 
     private func facts() throws(MoveError) -> MoveFacts {
