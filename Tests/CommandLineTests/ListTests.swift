@@ -21,7 +21,7 @@ struct ListTests {
         let keychain = try ScriptedKeychain(home, Self.secrets)
         let result = try await CommandRun("list", home: home).run()
         #expect(result.status == 0)
-        let rest = "2026-01-01T00:00:00Z\t2026-02-28T23:59:59Z\tusable"
+        let rest = "2026-01-01T00:00:00Z\t2026-02-28T23:59:59Z\tusable\tunlocked"
         #expect(
             result.text
                 == "bank\tfinger\t\(rest)\nmail\tpasscode\t\(rest)\nnote\tnone\t\(rest)\nweb\teither\t\(rest)\n"

@@ -22,6 +22,12 @@ struct DepartureTests {
             keychain = try await PrivateKeychain.ready(bus: bus, settings: owner + settings)
         }
 
+        func wait(forFault fault: String?) async throws {
+            try await Deadline.wait(for: fault ?? "no fault") {
+                try keychain.client.status().locking.sessionsFault == fault ? true : nil
+            }
+        }
+
         func wait(for state: KeybagState) async throws {
             try await Deadline.wait(for: "\(state)") {
                 try keychain.client.status().keybag == state ? true : nil
@@ -103,6 +109,50 @@ struct DepartureTests {
         try await scene.logind.waitUntilNotDelayed()
         #expect(try scene.keychain.client.status().keybag == .unlocked)
         await scene.bus.stop()
+    }
+
+    @Test("status says why sessions are not heard, and that they are once logind is back")
+    func heard() async throws {
+        let scene = try await Scene()
+        #expect(try scene.keychain.client.status().locking == LockingStatus())
+        await scene.logind.stop()
+        try await scene.wait(forFault: "logind is not on the bus")
+        let again = try await ScriptedLogind(scene.bus, sessions: [ScriptedSession("a")])
+        try await scene.wait(forFault: nil)
+        try await again.setLocked("a")
+        try await scene.wait(for: .lockedAfterFirstUnlock)
+        await scene.bus.stop()
+        try await Deadline.wait(for: "the fault") {
+            try scene.keychain.client.status().locking.sessionsFault == nil ? nil : true
+        }
+    }
+
+    @Test("status says at once that there is no bus, and nothing of sessions if they lock nothing")
+    func unheard() async throws {
+        let alone = try await PrivateKeychain.ready()
+        #expect(try alone.client.status().locking.sessionsFault?.hasPrefix("no bus: ") == true)
+        let never = try await PrivateKeychain.ready(settings: ["lock-on = never"])
+        let nothing = LockTriggers(screen: false, sleep: false)
+        #expect(try never.client.status().locking == LockingStatus(triggers: nothing))
+    }
+
+    @Test("the daemon takes no time of 0, and none beyond a week", arguments: [0, -1, 604_801, Int.max])
+    func outOfRange(seconds: Int) async throws {
+        let keychain = try await PrivateKeychain.ready()
+        let error = #expect(throws: KeychainError.self) { try keychain.client.lock(after: seconds) }
+        #expect(error?.status == .param)
+        #expect(try keychain.client.status().locking.secondsLeft == nil)
+    }
+
+    @Test("a pending lock goes with its daemon")
+    func pending() async throws {
+        let keychain = try await PrivateKeychain.ready()
+        try keychain.client.lock(after: 604_800)
+        #expect(try keychain.client.status().locking.secondsLeft == 604_800)
+        keychain.stop(with: SIGTERM)
+        try await keychain.start()
+        try keychain.client.unlock(keychain.prompt())
+        #expect(try keychain.client.status().locking.secondsLeft == nil)
     }
 
     @Test(

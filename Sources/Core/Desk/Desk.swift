@@ -27,6 +27,8 @@ package final class Desk: Sendable {
     package let agents: AgentRoster?
     /// When a request last used a key that a lock removes.
     package let keyActivity = KeyActivity()
+    /// What `lock --after` set.
+    package let lockTimer = LockTimer()
     let limits: DeskLimits
     /// The secrets compared with items that are not opened.
     let guesses = GuessRate()

@@ -14,12 +14,23 @@ extension Visit {
         }
     }
 
-    /// Locks the keybag and discards the proofs in all contexts of all visits.
-    package func lock() async throws(KeychainError) {
-        try await serving(.lock) {
-            await services.authenticator.lock()
-            desk.forgetProofs()
+    /// Locks the keybag and discards the proofs in all contexts of all visits, now or after a time.
+    ///
+    /// - Parameter seconds: the time, at most ``LockTime/longest``; nil for now. A keychain that is locked now stays so, and is
+    ///   not locked again then.
+    /// - Throws: ``KeychainError`` with `errSecParam` for another time.
+    package func lock(after seconds: UInt64? = nil) async throws(KeychainError) {
+        try await serving(.lock) { () async throws(KeychainError) in
+            guard let seconds else { return await lockNow() }
+            guard (1...UInt64(LockTime.longest)).contains(seconds) else { throw KeychainError(.param) }
+            guard await services.keybag.state() == .unlocked else { return }
+            desk.lockTimer.set(.seconds(seconds)) { [self] in await lockNow() }
         }
+    }
+
+    private func lockNow() async {
+        await services.authenticator.lock()
+        desk.forgetProofs()
     }
 
     /// Asks for the old passcode and twice for the new one.
@@ -73,7 +84,12 @@ extension Visit {
                 daemonProcess: DaemonProcess.number,
                 storeFaults: services.vault.storeFaults(),
                 itemsFault: services.vault.itemsFault(),
-                brokerFault: await services.brokerFault()
+                brokerFault: await services.brokerFault(),
+                locking: LockingStatus(
+                    triggers: services.lockTriggers,
+                    sessionsFault: await services.sessionsFault(),
+                    secondsLeft: desk.lockTimer.secondsLeft
+                )
             )
         }
     }

@@ -34,6 +34,10 @@ package struct KeychainServices: Sendable {
     package var promptFault: @Sendable (PromptOrigin?) async -> String?
     /// Why the broker does not answer; nil if it does, or none is needed.
     package var brokerFault: @Sendable () async -> DriverCause?
+    /// What locks the keychain besides the user.
+    package var lockTriggers: LockTriggers
+    /// Why locked screens and sleep are not announced, in words; nil if they are, or lock nothing.
+    package var sessionsFault: @Sendable () async -> String?
     /// What makes the protection weaker since the start of the daemon, in words; nil for nothing.
     package var startFault: String?
     /// The daemon's version, as text for users.
@@ -65,6 +69,8 @@ package struct KeychainServices: Sendable {
         audit: any AuditLog,
         daemonVersion: String,
         startFault: String? = nil,
+        lockTriggers: LockTriggers = LockTriggers(),
+        sessionsFault: @escaping @Sendable () async -> String? = { nil },
         promptFault: @escaping @Sendable (PromptOrigin?) async -> String?,
         brokerFault: @escaping @Sendable () async -> DriverCause? = { nil }
     ) {
@@ -78,6 +84,8 @@ package struct KeychainServices: Sendable {
         self.audit = audit
         self.daemonVersion = daemonVersion
         self.startFault = startFault
+        self.lockTriggers = lockTriggers
+        self.sessionsFault = sessionsFault
         self.promptFault = promptFault
         self.brokerFault = brokerFault
     }

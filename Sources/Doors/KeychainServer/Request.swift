@@ -10,7 +10,7 @@ enum Request: ~Copyable, Sendable {
     case watch
     case setUp(PromptFields)
     case unlock(PromptFields)
-    case lock
+    case lock(LockRequest)
     case changePasscode(PromptFields)
     case recover(PromptFields)
     case migrate(PromptFields)
@@ -91,9 +91,7 @@ enum Request: ~Copyable, Sendable {
             self = .watch
         case .setUp: self = .setUp(try PromptFields(from: &reader))
         case .unlock: self = .unlock(try PromptFields(from: &reader))
-        case .lock:
-            try reader.readNull()
-            self = .lock
+        case .lock: self = .lock(try LockRequest(from: &reader))
         case .changePasscode: self = .changePasscode(try PromptFields(from: &reader))
         case .recover: self = .recover(try PromptFields(from: &reader))
         case .migrate: self = .migrate(try PromptFields(from: &reader))

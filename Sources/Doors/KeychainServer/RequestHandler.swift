@@ -100,7 +100,7 @@ struct RequestHandler: Sendable {
         case .watch: try await watch(head, reply)
         case .setUp(let prompt): try await visit.setUp(prompt)
         case .unlock(let prompt): try await visit.unlock(prompt)
-        case .lock: try await visit.lock()
+        case .lock(let request): try await visit.lock(after: request.seconds)
         case .changePasscode(let prompt): try await visit.changePasscode(prompt)
         case .recover(let prompt): try await visit.recover(prompt)
         case .migrate(let prompt): try await visit.migrate(prompt)

@@ -19,6 +19,8 @@ final class FprintConnection {
         case suspend
         /// The machine woke up, or logind was restarted.
         case logindReady
+        /// logind ended.
+        case logindLost
         /// logind announced something about a login session.
         case session(SessionSignal)
         /// The connection was lost.
@@ -200,7 +202,7 @@ final class FprintConnection {
         for rule in self[keyPath: name].lose() { bus?.send(.bus, "RemoveMatch", [.string(rule)]) { _ in } }
         guard name == \.fprintd else {
             sleepDelay = nil
-            if !new.isEmpty { onEvent(.logindReady) }
+            onEvent(new.isEmpty ? .logindLost : .logindReady)
             return
         }
         if let old { onEvent(.ownerLost(old)) }

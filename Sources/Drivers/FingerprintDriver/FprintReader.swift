@@ -267,7 +267,7 @@ public actor FprintReader: FingerprintReader {
                 for number in claims.keys { beginRelease(number) }
             }
             Task { await self.findLogind() }
-        case .session: break
+        case .session, .logindLost: break
         case .closed:
             connection = nil
             isAsleep = false

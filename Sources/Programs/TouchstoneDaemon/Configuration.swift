@@ -1,4 +1,5 @@
 import Desk
+import KeychainModel
 import Logging
 
 /// The daemon's settings.

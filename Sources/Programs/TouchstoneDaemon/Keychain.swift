@@ -72,6 +72,7 @@ struct Keychain: Sendable {
         } catch {
             throw StartError(error, opening: layout.dataDirectory)
         }
+        sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
         let fault = PromptFault(Self.prompter(settings, parts, pinentry, owner, agents))
         let desk = Desk(
             services: KeychainServices(
@@ -85,6 +86,8 @@ struct Keychain: Sendable {
                 audit: audit,
                 daemonVersion: ProductVersion.text,
                 startFault: StartTracer.finding,
+                lockTriggers: settings.lockOn,
+                sessionsFault: { [sessionWatch] in await sessionWatch?.fault() },
                 promptFault: { await fault(at: $0) },
                 brokerFault: { await broker?.fault() }
             ),
@@ -103,12 +106,14 @@ struct Keychain: Sendable {
             throw StartError(error)
         }
         sensorWatch = SensorWatch(reader: reader, watchers: desk.watchers)
-        sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
         keyActivity = desk.keyActivity
         // Proofs made for the old keys, for the old fingers or before a sleep are no longer valid.
         audit.listen { event in
             switch event.kind {
-            case .keybagLocked, .enrolmentChanged, .suspended: desk.forgetProofs()
+            case .keybagLocked:
+                desk.forgetProofs()
+                desk.lockTimer.cancel()
+            case .enrolmentChanged, .suspended: desk.forgetProofs()
             case .keybagCreated, .keybagUnlocked, .authenticationSucceeded: desk.keyActivity.note()
             default: break
             }
@@ -148,14 +153,13 @@ struct Keychain: Sendable {
         _ audit: AuditTrail,
         _ logger: Logger
     ) -> SessionWatch? {
-        // Otherwise the sensor's driver hears of sleep.
-        let hearsSleep = settings.lockOn.sleep && !settings.usesBiometry
-        guard settings.lockOn.screen || hearsSleep else { return nil }
+        guard settings.lockOn.screen || settings.lockOn.sleep else { return nil }
         let forgeries = RepeatedEvent(.forgedSignal, audit)
         return SessionWatch(
             busAddress: parts.bus,
             userID: owner.uid,
-            delaysSleep: hearsSleep,
+            // Otherwise the sensor's driver delays it.
+            delaysSleep: settings.lockOn.sleep && !settings.usesBiometry,
             onForgedSignal: { forgeries.record() },
             onFault: { logger.info("the sessions are not watched", metadata: ["reason": "\($0)"]) }
         )

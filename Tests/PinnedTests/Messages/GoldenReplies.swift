@@ -151,7 +151,12 @@ enum GoldenReplies {
             daemonProcess: 4711,
             storeFaults: ["damaged"],
             itemsFault: DriverCause(domain: "store", code: "items"),
-            brokerFault: DriverCause(domain: "broker", code: "away")
+            brokerFault: DriverCause(domain: "broker", code: "away"),
+            locking: LockingStatus(
+                triggers: LockTriggers(screen: false, sleep: true, idle: .seconds(900)),
+                sessionsFault: "logind is not on the bus",
+                secondsLeft: 604_800
+            )
         )
         func sparse(
             _ keybag: KeybagState = .notSetUp,

@@ -10,8 +10,13 @@ enum GoldenRequests {
     /// The requests of a method; a new method does not compile before it has some.
     static func of(_ method: Method) throws -> [GoldenMessage] {
         switch method {
-        case .check, .watch, .lock, .attestationIdentity, .listApps, .agentNext:
+        case .check, .watch, .attestationIdentity, .listApps, .agentNext:
             [try .request(method, comparing: "no body", EmptyBody())]
+        case .lock:
+            [
+                try .request(method, comparing: "no body", LockRequest()),
+                try .request(method, comparing: "seconds", LockRequest(after: 604_800)),
+            ]
         case .status:
             [try .request(method, comparing: "no body", EmptyBody())] + (try prompts(method))
         case .setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,

@@ -43,7 +43,8 @@ extension FramesTarget {
 
     private static func sessions() -> [Message] {
         var messages = [Message(.hello, Hello(nonce: octets(16))), Message(.status, EmptyBody())]
-        messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, EmptyBody())]
+        messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, LockRequest())]
+        messages += [Message(.lock, LockRequest(after: 900))]
         messages.append(Message(.watch, EmptyBody()))
         for method in [
             Method.setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,

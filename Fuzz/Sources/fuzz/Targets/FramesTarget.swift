@@ -56,7 +56,7 @@ enum FramesTarget: FuzzTarget {
         case .watch: return try head(.watch).message(EmptyBody())
         case .setUp(let prompt): return try head(.setUp).message(prompt)
         case .unlock(let prompt): return try head(.unlock).message(prompt)
-        case .lock: return try head(.lock).message(EmptyBody())
+        case .lock(let request): return try head(.lock).message(request)
         case .changePasscode(let prompt): return try head(.changePasscode).message(prompt)
         case .recover(let prompt): return try head(.recover).message(prompt)
         case .changeRecoveryCode(let prompt): return try head(.changeRecoveryCode).message(prompt)

@@ -120,7 +120,12 @@ extension RepliesTarget {
                     ),
                     promptFault: assurance == .test ? nil : "no terminal",
                     daemonVersion: "1.0",
-                    daemonProcess: 4711
+                    daemonProcess: 4711,
+                    locking: LockingStatus(
+                        triggers: LockTriggers(idle: assurance == .tpm ? .seconds(900) : nil),
+                        sessionsFault: keybag == .locked ? "logind is not on the bus" : nil,
+                        secondsLeft: keybag == .unlocked ? 60 : nil
+                    )
                 )
                 seeds.append(reply(status))
             }

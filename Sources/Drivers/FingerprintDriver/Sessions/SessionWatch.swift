@@ -33,6 +33,16 @@ package actor SessionWatch {
     private let onForgedSignal: @Sendable () -> Void
     private let onFault: @Sendable (String) -> Void
 
+    /// Whether sessions and sleep are announced to this process.
+    private enum Hearing {
+        case unknown
+        case heard
+        /// Not, with the reason.
+        case unheard(String)
+    }
+
+    private var hearing = Hearing.unknown
+    private var waiting: [CheckedContinuation<Void, Never>] = []
     private var connection: FprintConnection?
     private var table = SessionTable()
     /// Whether the sessions were read since the connection was made.
@@ -85,9 +95,40 @@ package actor SessionWatch {
         departureSink.finish()
     }
 
+    /// Why sessions and sleep are not announced now, in words; nil if they are.
+    ///
+    /// Before the first reply it waits for it, for at most a second.
+    package func fault() async -> String? {
+        if case .unknown = hearing {
+            let limit = Task {
+                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                self.resumeWaiting()
+            }
+            await withCheckedContinuation { waiting.append($0) }
+            limit.cancel()
+        }
+        return switch hearing {
+        case .unknown: "logind does not reply"
+        case .heard: nil
+        case .unheard(let reason): reason
+        }
+    }
+
+    private func learn(_ next: Hearing) {
+        hearing = next
+        resumeWaiting()
+        if case .unheard(let reason) = next { onFault(reason) }
+    }
+
+    private func resumeWaiting() {
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+
     /// Lets the machine sleep.
     package func allowSleep() { connection?.allowSleep() }
 
+    private static let noLogind = "logind is not on the bus"
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
@@ -103,7 +144,7 @@ package actor SessionWatch {
             )
             return true
         } catch {
-            onFault("no bus: \(FingerprintError(error).message)")
+            learn(.unheard("no bus: \(FingerprintError(error).message)"))
             return false
         }
     }
@@ -119,8 +160,9 @@ package actor SessionWatch {
         case .session(.hint(let path, let isLocked)): tell(table.hint(path, isLocked: isLocked))
         case .closed:
             connection = nil
-            if hasRead { onFault("the connection to the bus was lost") }
+            if hasRead { learn(.unheard("the connection to the bus was lost")) }
             closingSink.yield()
+        case .logindLost: learn(.unheard(Self.noLogind))
         case .device, .ownerLost, .ownerAppeared: break
         }
     }
@@ -151,7 +193,7 @@ package actor SessionWatch {
         let paths: [String]
         do {
             guard let found = try await connection.logindOwner() else {
-                return onFault("logind is not on the bus")
+                return learn(.unheard(Self.noLogind))
             }
             owner = found
             if delaysSleep { await connection.findLogind() }
@@ -159,13 +201,14 @@ package actor SessionWatch {
             let manager = Bus.Target(owner, Login1.path, Login1.managerInterface)
             paths = try Self.paths(of: userID, in: try await bus.call(manager, "ListSessions"))
         } catch let error as FingerprintError {
-            return onFault("logind: \(error.code.rawValue)")
+            return learn(.unheard("logind: \(error.code.rawValue)"))
         } catch {
-            return onFault("logind: ListSessions failed")
+            return learn(.unheard("logind: ListSessions failed"))
         }
         tell(table.keep(paths))
         for path in paths { await read(path, of: owner) }
         hasRead = true
+        learn(.heard)
     }
 
     private func read(_ path: String, of owner: String) async {

@@ -103,9 +103,14 @@ extension RemoteKeychain {
         try prompted(.protectLockout, prompt, cancellation)
     }
 
-    /// Locks the keybag and discards all authentications.
-    public func lock() throws(KeychainError) {
-        try call(.lock, EmptyBody(), replies: Acknowledgement())
+    /// Locks the keybag and discards all authentications, now or after a time.
+    ///
+    /// - Parameter seconds: the time, at most ``LockTime/longest``; the daemon keeps it, and a lock before then ends it. Nil for
+    ///   now.
+    /// - Throws: ``KeychainError`` with `errSecParam` for another time.
+    public func lock(after seconds: Int? = nil) throws(KeychainError) {
+        let request = LockRequest(after: seconds.map { UInt64(clamping: $0) })
+        try call(.lock, request, replies: Acknowledgement())
     }
 
     private func prompted(

@@ -31,7 +31,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case setUp = 10
     /// ``PromptFields``: unlock the keybag.
     case unlock = 11
-    /// No body: lock the keybag.
+    /// ``LockRequest``: lock the keybag.
     case lock = 12
     /// ``PromptFields``: change the passcode.
     case changePasscode = 13

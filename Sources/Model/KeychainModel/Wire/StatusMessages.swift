@@ -22,6 +22,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     public var itemsFault: DriverCause?
     /// Why system mode's broker does not reply; nil if it does, and in per-user mode.
     public var brokerFault: DriverCause?
+    /// What is going to lock the keychain.
+    public var locking: LockingStatus
 
     /// Reports the state.
     public init(
@@ -34,7 +36,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         daemonProcess: Int64,
         storeFaults: [String] = [],
         itemsFault: DriverCause? = nil,
-        brokerFault: DriverCause? = nil
+        brokerFault: DriverCause? = nil,
+        locking: LockingStatus = LockingStatus()
     ) {
         self.keybag = keybag
         self.assurance = assurance
@@ -46,12 +49,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         self.storeFaults = storeFaults
         self.itemsFault = itemsFault
         self.brokerFault = brokerFault
+        self.locking = locking
     }
 
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 30)
+        writer.writeArrayHead(count: 35)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -82,11 +86,16 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(optionalText: status.sensorFacts.scanType)
         writer.write(optionalText: brokerFault?.domain)
         writer.write(optionalText: brokerFault?.code)
+        writer.write(locking.triggers.screen)
+        writer.write(locking.triggers.sleep)
+        writer.write(optionalUnsigned: locking.triggers.idle.map { UInt64($0.components.seconds) })
+        writer.write(optionalText: locking.sessionsFault)
+        writer.write(optionalUnsigned: locking.secondsLeft.map { UInt64(clamping: $0) })
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(30)
+        try reader.readFields(35)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -122,6 +131,15 @@ public struct StatusReply: WireBody, Sendable, Equatable {
             scanType: try reader.readOptional { try $0.readText() }
         )
         brokerFault = try Self.readCause(&reader)
+        locking = LockingStatus(
+            triggers: LockTriggers(
+                screen: try reader.readBool(),
+                sleep: try reader.readBool(),
+                idle: try reader.readOptional { try Self.readSeconds(&$0) }.map(Duration.seconds)
+            ),
+            sessionsFault: try reader.readOptional { try $0.readText() },
+            secondsLeft: try reader.readOptional { try Self.readSeconds(&$0) }
+        )
         authentication = status
     }
 }
@@ -137,11 +155,35 @@ extension StatusReply {
     /// ``traced(by:)``, if it is one of the reasons.
     package var tracedReason: String? { assuranceReasons.first { $0.hasPrefix(Self.tracedMark) } }
 
+    /// A time of at most ``LockTime/longest``.
+    private static func readSeconds(_ reader: inout CBORReader) throws -> Int64 {
+        let seconds = try reader.readUnsigned()
+        guard seconds <= LockTime.longest else { throw WireError.malformed }
+        return Int64(seconds)
+    }
+
     private static func readCause(_ reader: inout CBORReader) throws -> DriverCause? {
         let domain = try reader.readOptional { try $0.readText() }
         let code = try reader.readOptional { try $0.readText() }
         guard let domain, let code else { return nil }
         return DriverCause(domain: domain, code: code)
+    }
+}
+
+/// When to lock: the body of ``Method/lock``.
+public struct LockRequest: WireBody, Sendable, Equatable {
+    /// The seconds to wait, at most ``LockTime/longest``; nil for now.
+    public let seconds: UInt64?
+
+    /// Asks to lock now, or after a time.
+    public init(after seconds: UInt64? = nil) { self.seconds = seconds }
+
+    /// Writes the seconds, or null.
+    public func encode(to writer: inout WireWriter) { writer.write(optionalUnsigned: seconds) }
+
+    /// Reads seconds, or null.
+    public init(from reader: inout CBORReader) throws {
+        seconds = try reader.readOptional { try $0.readUnsigned() }
     }
 }
 

@@ -23,6 +23,9 @@ struct EditCommand: ParsableCommand {
     @Option(help: "What reading a new secret requires: finger, passcode, either or none.")
     var require = Requirement.either
 
+    @Option(help: Readability.help)
+    var when = Readability.unlocked
+
     func run() throws {
         // Before the user is prompted.
         guard isatty(STDIN_FILENO) == 1 else {
@@ -35,7 +38,7 @@ struct EditCommand: ParsableCommand {
         let editor = try Editor()
         let context = RemoteKeychain.shared.makeContextNumber()
         let secrets = StoredSecrets()
-        let rule = try require.accessControl()
+        let rule = try require.accessControl(when.accessibility)
         let isNew = try secrets.findIfThere(name, context: context) == nil
         if isNew { try secrets.checkStorable(name, rule, isReplacing: false) }
         let old =

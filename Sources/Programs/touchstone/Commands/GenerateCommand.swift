@@ -39,6 +39,9 @@ struct GenerateCommand: ParsableCommand {
     @Option(help: "What reading it requires: finger, passcode, either or none.")
     var require = Requirement.either
 
+    @Option(help: Readability.help)
+    var when = Readability.unlocked
+
     @Flag(help: "Replace an existing secret of this name.")
     var replace = false
 
@@ -52,7 +55,7 @@ struct GenerateCommand: ParsableCommand {
     func validate() throws { _ = try generated() }
 
     func run() throws {
-        let rule = try require.accessControl()
+        let rule = try require.accessControl(when.accessibility)
         let generated = try generated()
         let clipboard = try clipboard.clipboard()
         let secret = try generated.draw()

@@ -49,10 +49,40 @@ struct UnlockCommand: ParsableCommand {
 struct LockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Lock the keychain: the passcode is needed again."
+        abstract: "Lock the keychain: the passcode is needed again.",
+        discussion: """
+            With --after the daemon locks it then, also when this terminal is closed by then. A lock before that, also by \
+            the screen or sleep, ends it, and another time replaces it. touchstone status shows what is left.
+
+              touchstone unlock && touchstone lock --after 20min
+            """
     )
 
-    func run() throws { try RemoteKeychain.shared.lock() }
+    @Option(
+        help: ArgumentHelp("Not now but after this time: 90s, 20min, 8h; at most 168h.", valueName: "time"),
+        transform: Self.seconds
+    )
+    var after: Int?
+
+    @Flag(help: "Lock now; the default.")
+    var now = false
+
+    private static func seconds(_ text: String) throws(ValidationError) -> Int {
+        do throws(LockTime.Fault) {
+            return try LockTime.seconds(text)
+        } catch {
+            throw switch error {
+            case .malformed: ValidationError("a time is a whole number and s, min or h, as in 20min")
+            case .outOfRange: ValidationError("a time is from 1s to 168h")
+            }
+        }
+    }
+
+    func validate() throws {
+        guard after == nil || !now else { throw ValidationError("--now goes without --after") }
+    }
+
+    func run() throws { try RemoteKeychain.shared.lock(after: after) }
 }
 
 /// `touchstone passcode`: the passcode commands.

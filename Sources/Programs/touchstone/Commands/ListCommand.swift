@@ -9,8 +9,8 @@ struct ListCommand: ParsableCommand {
         abstract: "List the secrets with their requirements and dates.",
         discussion: """
             On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed, \
-            state. The state is 'usable', or 'lost' with the time at which a change of the enrolled fingers was \
-            detected.
+            state, when. The state is 'usable', or 'lost' with the time at which a change of the enrolled fingers was \
+            detected; when it can be read is 'unlocked' or 'first-unlock'.
 
             With a prefix such as web/, the names that begin with it; the exit status is 3 when there is none. --tree \
             writes what comes before a '/' once, and below it what follows, with what each secret requires.
@@ -53,22 +53,32 @@ struct ListCommand: ParsableCommand {
             Output.print(JSONText.list(secrets.map(\.json)).rendered())
         } else if isatty(STDOUT_FILENO) == 1 {
             var table = Table(headings: ["NAME", "REQUIRES", "CREATED", "CHANGED", "STATE"])
-            for secret in secrets { table.append(secret.columns(DateText.local)) }
+            for secret in secrets { table.append(secret.columns) }
             for line in table.lines() { Output.print(line) }
         } else {
             for secret in secrets {
-                Output.print(secret.columns(DateText.iso8601).map(Printable.text).joined(separator: "\t"))
+                Output.print(secret.fields.map(Printable.text).joined(separator: "\t"))
             }
         }
     }
 }
 
 extension StoredSecret {
-    fileprivate func columns(_ date: (Int64) -> String) -> [String] {
-        [
-            name, accessControl.requirementName, created.map(date) ?? "-", modified.map(date) ?? "-",
-            state(date),
-        ]
+    /// The columns of a table.
+    fileprivate var columns: [String] {
+        [name, accessControl.ruleName] + dates(DateText.local)
+    }
+
+    /// The fields of a line for programs.
+    fileprivate var fields: [String] {
+        [name, accessControl.requirementName] + dates(DateText.iso8601) + [readability.rawValue]
+    }
+
+    private var readability: Readability { Readability(accessControl.accessibility) }
+
+    /// When it was created and changed, and whether it is lost.
+    private func dates(_ date: (Int64) -> String) -> [String] {
+        [created.map(date) ?? "-", modified.map(date) ?? "-", state(date)]
     }
 
     private func state(_ date: (Int64) -> String) -> String {
@@ -86,6 +96,7 @@ extension StoredSecret {
         .object([
             ("name", .text(name)),
             ("require", .text(accessControl.requirementName)),
+            ("when", .text(readability.rawValue)),
             ("accessible", .optional(accessibility.map { String(describing: $0) })),
             ("created", .optional(created.map(DateText.iso8601))),
             ("changed", .optional(modified.map(DateText.iso8601))),

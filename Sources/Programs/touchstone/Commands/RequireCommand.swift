@@ -13,6 +13,11 @@ struct RequireCommand: ParsableCommand {
             lost when the enrolled fingers change.
 
               touchstone require mail signing-key finger
+
+            --when changes when they can be read; otherwise each stays as it is. A secret for a nightly program, which \
+            a locked screen must not keep from it:
+
+              touchstone require backup-key none --when first-unlock
             """
     )
 
@@ -26,6 +31,9 @@ struct RequireCommand: ParsableCommand {
         )
     )
     var words: [String]
+
+    @Option(help: Readability.help)
+    var when: Readability?
 
     private func parsed() throws(ValidationError) -> (names: [ItemName], requirement: Requirement) {
         guard let last = words.last, let requirement = Requirement(rawValue: last) else {
@@ -44,6 +52,6 @@ struct RequireCommand: ParsableCommand {
 
     func run() throws {
         let (names, requirement) = try parsed()
-        try StoredSecrets().require(requirement, of: names)
+        try StoredSecrets().require(requirement, when, of: names)
     }
 }

@@ -33,6 +33,9 @@ struct SetCommand: ParsableCommand {
     @Option(help: "What reading it requires: finger, passcode, either or none.")
     var require = Requirement.either
 
+    @Option(help: Readability.help)
+    var when = Readability.unlocked
+
     @Option(help: "Read the secret from a file.", completion: .file())
     var fromFile: String?
 
@@ -57,7 +60,7 @@ struct SetCommand: ParsableCommand {
     func run() throws {
         guard excess.isEmpty else { throw isArgument }
         if let field { return try change(field) }
-        let rule = try require.accessControl()
+        let rule = try require.accessControl(when.accessibility)
         let secrets = StoredSecrets()
         if fromFile == nil, isatty(STDIN_FILENO) == 1 {
             try secrets.checkStorable(name, rule, isReplacing: replace)

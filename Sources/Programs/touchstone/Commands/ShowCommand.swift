@@ -39,7 +39,7 @@ extension Accessibility {
         case .whenUnlocked, .whenUnlockedThisDeviceOnly: "while the keychain is unlocked"
         case .whenPasscodeSetThisDeviceOnly: "while the keychain is unlocked and has a passcode"
         case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly:
-            "once the keychain was unlocked"
+            "once the keychain was unlocked, also when it is locked again"
         }
     }
 }

@@ -6,7 +6,8 @@ import KeychainModel
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the keychain's state: locked or not, assurance, sensor, fingers, lockouts."
+        abstract:
+            "Show the keychain's state: locked or not, assurance, sensor, fingers, lockouts, what locks it."
     )
 
     @Flag(help: "Write JSON.")
@@ -85,6 +86,12 @@ extension StatusReply {
         if authentication.isTamperedWith {
             lines.append(StatusLine(text: AuthenticationStatus.tamperedSentence, tint: .bad))
         }
+        lines.append(StatusLine(title: "Locks", text: locking.sentence))
+        if let countdown = locking.countdown { lines.append(StatusLine(text: countdown)) }
+        if let trouble = locking.trouble {
+            lines.append(StatusLine(text: trouble, tint: .caution))
+            lines.append(StatusLine(text: LockingStatus.remedy))
+        }
         let prompt = promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"
         lines.append(StatusLine(title: "Prompt", text: prompt, tint: promptFault == nil ? nil : .caution))
         lines.append(
@@ -124,6 +131,11 @@ extension StatusReply {
             ("storeFaults", .list(storeFaults.map(JSONText.text))),
             ("itemsFault", .optional(itemsFault.map { "\($0.domain): \($0.code)" })),
             ("brokerFault", .optional(brokerFault.map { "\($0.domain): \($0.code)" })),
+            ("locksWithScreen", .flag(locking.triggers.screen)),
+            ("locksBeforeSleep", .flag(locking.triggers.sleep)),
+            ("locksAfterIdleSeconds", .optional(locking.triggers.idle?.components.seconds)),
+            ("locksInSeconds", .optional(locking.secondsLeft)),
+            ("sessionsFault", .optional(locking.sessionsFault)),
             ("daemonVersion", .text(daemonVersion)),
             ("daemonProcess", .number(daemonProcess)),
         ])

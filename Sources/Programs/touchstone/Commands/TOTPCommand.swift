@@ -34,6 +34,9 @@ struct TOTPCommand: ParsableCommand {
     @Option(help: "What reading a new secret requires: finger, passcode, either or none.")
     var require = Requirement.either
 
+    @Option(help: Readability.help)
+    var when = Readability.unlocked
+
     @Flag(help: "Replace the secret's key.")
     var replace = false
 
@@ -79,7 +82,7 @@ struct TOTPCommand: ParsableCommand {
 
     private func store() throws {
         let secrets = StoredSecrets()
-        let rule = try require.accessControl()
+        let rule = try require.accessControl(when.accessibility)
         let context = RemoteKeychain.shared.makeContextNumber()
         // Before anything is typed.
         let stored = try secrets.findIfThere(name, context: context)

@@ -95,6 +95,7 @@ private struct Place {
             guard let equals = typed.firstIndex(of: "=") else { return (.words([]), lead) }
             return (names(isTerminated: true), lead + typed[...equals])
         case "--require": return (.words(Requirement.candidates), lead)
+        case "--when": return (.words(Readability.candidates), lead)
         case "--on-conflict":
             return (.words(ConflictChoice.allCases.map { .init(text: $0.rawValue) }), lead)
         case "--from-file", "--env-file", "--in-file", "--out-file", "--export", "--import", "--from", "--qr":
@@ -188,5 +189,9 @@ extension ParsableCommand {
 }
 
 extension Requirement {
+    fileprivate static var candidates: [CompletedWord.Candidate] { allCases.map { .init(text: $0.rawValue) } }
+}
+
+extension Readability {
     fileprivate static var candidates: [CompletedWord.Candidate] { allCases.map { .init(text: $0.rawValue) } }
 }

@@ -125,7 +125,7 @@ struct CredentialStore {
         let formerRequirement = rule.requirementName
         do throws(KeychainError) {
             if let requirement = wanted.requirement, requirement != Requirement(rule) {
-                rule = try requirement.accessControl()
+                rule = try requirement.accessControl(rule.accessibility)
             }
             let request = ReplaceItem(
                 query: ItemQuery(itemClass: .genericPassword, attributes: place),

@@ -8,7 +8,9 @@ enum KeychainChecks {
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)")
         ] + tracer(status) + [
             keychain(status), assurance(status), prompter(status), sensor(status.authentication),
-        ] + enrolment(status.authentication) + broker(status) + lockouts(status)
+        ] + enrolment(status.authentication) + broker(status) + lockouts(status) + [
+            locking(status.locking)
+        ]
     }
 
     /// A tracer of the daemon, at its start or now: hardening keeps out only those that come later.
@@ -171,6 +173,11 @@ enum KeychainChecks {
             "find out which program writes to the data directory"
         )
         return [lockouts(status.authentication)] + (status.authentication.isTamperedWith ? [tampering] : [])
+    }
+
+    private static func locking(_ status: LockingStatus) -> Finding {
+        guard let trouble = status.trouble else { return .ok("locking", status.sentence) }
+        return .warn("locking", trouble, LockingStatus.remedy)
     }
 
     private static func lockouts(_ status: AuthenticationStatus) -> Finding {

@@ -7,6 +7,9 @@ enum JSONText {
     case list([JSONText])
     case object([(String, JSONText)])
 
+    /// A number, or null for nil.
+    static func optional(_ number: Int64?) -> JSONText { number.map(JSONText.number) ?? .null }
+
     /// Text, or null for nil.
     static func optional(_ text: String?) -> JSONText { text.map(JSONText.text) ?? .null }
 

@@ -38,7 +38,7 @@ enum NameTree {
             }
             open = path.directories
             let state = secret.invalidated == nil ? "" : "  lost"
-            let requirement = secret.accessControl.requirementName
+            let requirement = secret.accessControl.ruleName
             lines.append(indented(open.count, "\(shown(path.leaf))  \(requirement)\(state)"))
         }
         return lines

@@ -9,7 +9,7 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
     case passcode
     /// A finger or the passcode.
     case either
-    /// Nothing, as long as the keychain is unlocked.
+    /// Nothing, as long as the secret is readable (``Readability``).
     case nothing = "none"
 
     private var flags: AccessControlFlags {
@@ -22,8 +22,8 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
     }
 
     /// The access control to store a secret with.
-    func accessControl() throws(KeychainError) -> AccessControl {
-        try AccessControl(accessibility: .whenUnlocked, flags: flags)
+    func accessControl(_ accessibility: Accessibility) throws(KeychainError) -> AccessControl {
+        try AccessControl(accessibility: accessibility, flags: flags)
     }
 
     /// The access control to create a private key with.
@@ -40,6 +40,40 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
         guard let match = Self.allCases.first(where: { $0.flags == accessControl.flags }) else { return nil }
         self = match
     }
+}
+
+/// When a secret is readable, besides what it requires.
+enum Readability: String, ExpressibleByArgument, CaseIterable {
+    /// While the keychain is unlocked.
+    case unlocked
+    /// Also while it is locked again, until the daemon ends: for what runs at night.
+    case firstUnlock = "first-unlock"
+
+    /// The value to store a secret with.
+    var accessibility: Accessibility {
+        switch self {
+        case .unlocked: .whenUnlocked
+        case .firstUnlock: .afterFirstUnlock
+        }
+    }
+
+    init(_ accessibility: Accessibility) {
+        self = accessibility.classKey.survivesLock ? .firstUnlock : .unlocked
+    }
+
+    /// The value to store a secret with that had another one; what stays on this machine goes on to.
+    func accessibility(inPlaceOf former: Accessibility) -> Accessibility {
+        guard Readability(former) != self else { return former }
+        return switch former {
+        case .whenUnlocked, .afterFirstUnlock, .always: accessibility
+        case .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: .afterFirstUnlockThisDeviceOnly
+        case .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly: .whenUnlockedThisDeviceOnly
+        }
+    }
+
+    /// The help for options.
+    static let help: ArgumentHelp =
+        "When it can be read: unlocked, or first-unlock, also while the keychain is locked again, until the daemon ends."
 }
 
 extension AccessControl {
@@ -62,13 +96,19 @@ extension AccessControl {
         return names.joined(separator: combination == .any ? "|" : "+")
     }
 
+    /// ``requirementName``, with ``Readability`` if that is not the usual one.
+    var ruleName: String {
+        let readability = Readability(accessibility)
+        return readability == .unlocked ? requirementName : "\(requirementName), \(readability.rawValue)"
+    }
+
     /// A sentence for users.
     var requirementSentence: String {
         switch Requirement(self) {
         case .finger: "a finger of those enrolled when it was stored"
         case .passcode: "the passcode, each time"
         case .either: "a finger or the passcode"
-        case .nothing: "nothing, while the keychain is unlocked"
+        case .nothing: "nothing"
         case nil: requirementName
         }
     }

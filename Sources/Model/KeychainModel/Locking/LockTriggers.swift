@@ -1,0 +1,37 @@
+/// What locks the keychain besides the user's own `lock`: the setting `lock-on`.
+public struct LockTriggers: Sendable, Equatable {
+    /// `screen`: the user's last unlocked screen is locked, or the last session ends.
+    public var screen: Bool
+    /// `sleep`: the machine is about to sleep.
+    public var sleep: Bool
+    /// `idle N UNIT`: the time without a request that used an unlocked key; nil for no such limit.
+    public var idle: Duration?
+
+    /// Names the triggers; by default screen and sleep.
+    public init(screen: Bool = true, sleep: Bool = true, idle: Duration? = nil) {
+        self.screen = screen
+        self.sleep = sleep
+        self.idle = idle
+    }
+}
+
+/// What is going to lock the keychain, for `status`.
+public struct LockingStatus: Sendable, Equatable {
+    /// What the daemon's settings name.
+    public var triggers: LockTriggers
+    /// Why locked screens and sleep are not announced to the daemon, in words; nil if they are, or lock nothing.
+    public var sessionsFault: String?
+    /// The whole seconds that are left of `lock --after`, rounded up; nil if it was not given, or the keychain was locked since.
+    public var secondsLeft: Int64?
+
+    /// Reports what locks.
+    public init(
+        triggers: LockTriggers = LockTriggers(),
+        sessionsFault: String? = nil,
+        secondsLeft: Int64? = nil
+    ) {
+        self.triggers = triggers
+        self.sessionsFault = sessionsFault
+        self.secondsLeft = secondsLeft
+    }
+}

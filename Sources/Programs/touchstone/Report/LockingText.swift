@@ -1,0 +1,32 @@
+import KeychainModel
+
+/// What locks the keychain, in words for `status` and `doctor`.
+extension LockingStatus {
+    /// The triggers of the settings.
+    var sentence: String {
+        var parts: [String] = []
+        if triggers.screen { parts.append("with the screen") }
+        if triggers.sleep { parts.append("before sleep") }
+        if let idle = triggers.idle {
+            parts.append("after \(DateText.duration(seconds: idle.components.seconds)) without use")
+        }
+        return parts.isEmpty ? "only by touchstone lock (lock-on = never)" : parts.joined(separator: ", ")
+    }
+
+    /// Why the triggers do not work; nil if they do.
+    var trouble: String? {
+        guard let sessionsFault else { return nil }
+        switch (triggers.screen, triggers.sleep) {
+        case (true, true): return "a locked screen and sleep do not lock it: \(sessionsFault)"
+        case (true, false): return "a locked screen does not lock it: \(sessionsFault)"
+        case (false, true): return "sleep does not lock it: \(sessionsFault)"
+        case (false, false): return nil
+        }
+    }
+
+    /// What can be done about ``trouble``.
+    static let remedy = "start systemd-logind, or lock by time: lock-on = idle 15 min in touchstoned.conf"
+
+    /// What `lock --after` left; nil if nothing.
+    var countdown: String? { secondsLeft.map { "in \(DateText.duration(seconds: $0)), by lock --after" } }
+}
