@@ -28,6 +28,8 @@ public struct KeychainEngine: Sendable {
     ///   - groupsInSection: the most groups of 16 items that are verified together, so that a larger store is not read
     ///     completely at its first unlock; nil for as many as take less than 20 ms.
     ///   - mostItems: the most items before an addition is refused; nil for ``ItemLimits/mostItems``.
+    ///   - hidesNamesWhileLocked: whether a locked keychain keeps to itself the attributes of items that it does not release:
+    ///     a search for them fails as one for their data does.
     ///   - delays: the delays of background work.
     ///   - isForTests: whether the daemon has a test part. Keybags created here have the assurance `test` permanently; a
     ///     keybag with a higher one is not opened.
@@ -45,6 +47,7 @@ public struct KeychainEngine: Sendable {
         derivation: PasscodeDerivation.Cost? = nil,
         groupsInSection: Int? = nil,
         mostItems: Int? = nil,
+        hidesNamesWhileLocked: Bool = false,
         delays: BackgroundDelays = BackgroundDelays(),
         isForTests: Bool = false,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
@@ -75,6 +78,7 @@ public struct KeychainEngine: Sendable {
             keys: keysInMemory,
             counters: counters,
             limits: StoreLimits(groupsInSection: groupsInSection, items: mostItems),
+            hidesNamesWhileLocked: hidesNamesWhileLocked,
             delays: delays,
             wallClock: wallClock,
             audit: audit

@@ -24,6 +24,9 @@ struct Configuration: Sendable, Equatable {
     /// `lock-on`: what locks the keychain besides the user.
     var lockOn = LockTriggers()
 
+    /// `names-while-locked`: whether a locked keychain hides the names of secrets that it does not release.
+    var hidesNamesWhileLocked = false
+
     /// The names of the settings.
     enum Key: String, CaseIterable {
         case idleExit = "idle-exit"
@@ -33,6 +36,7 @@ struct Configuration: Sendable, Equatable {
         case tpm = "tpm"
         case backupRequire = "backup-require"
         case lockOn = "lock-on"
+        case namesWhileLocked = "names-while-locked"
     }
 
     /// The default settings.
@@ -70,6 +74,11 @@ struct Configuration: Sendable, Equatable {
             }
             backupRequirement = requirement
         case .lockOn: lockOn = try LockTriggers(setting)
+        case .namesWhileLocked:
+            guard ["listed", "hidden"].contains(setting.value) else {
+                throw setting.fault("must be listed or hidden")
+            }
+            hidesNamesWhileLocked = setting.value == "hidden"
         }
     }
 

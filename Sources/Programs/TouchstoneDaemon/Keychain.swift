@@ -56,6 +56,7 @@ struct Keychain: Sendable {
                 derivation: parts.derivation,
                 groupsInSection: parts.groupsInSection,
                 mostItems: parts.mostItems,
+                hidesNamesWhileLocked: settings.hidesNamesWhileLocked,
                 delays: parts.delays,
                 isForTests: parts.areForTests,
                 audit: audit

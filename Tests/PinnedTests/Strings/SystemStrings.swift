@@ -103,7 +103,7 @@ enum SystemStrings {
                 "settings",
                 [
                     "idle-exit", "pinentry-program", "log-level", "biometry", "tpm", "backup-require",
-                    "lock-on",
+                    "lock-on", "names-while-locked",
                 ],
                 all: Configuration.Key.allCases.map(\.rawValue)
             ),

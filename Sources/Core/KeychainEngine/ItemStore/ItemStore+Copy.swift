@@ -45,13 +45,15 @@ extension ItemStore {
         _ context: ItemContext,
         authorization: ItemAuthorization,
         password: Key?,
+        hidesNames: Bool,
         after cursor: ItemCursor?
     ) throws(KeychainError) -> PageOutcome {
         let reading = ItemReading(
             search: search,
             context: context,
             authorization: authorization,
-            password: password
+            password: password,
+            hidesNames: hidesNames && search.query.returns.contains(.attributes)
         )
         if !itemSet.isWhole {
             if case .references(let references) = search.source {
@@ -128,6 +130,8 @@ private struct ItemReading {
     let context: ItemContext
     let authorization: ItemAuthorization
     let password: Key?
+    /// Whether the attributes are returned only while the item's class key is in memory.
+    let hidesNames: Bool
 }
 
 /// Takes matching items into a page, or records why it cannot.
@@ -208,6 +212,7 @@ private struct PageReader: ~Copyable {
         case .invalidated:
             isInvalidatedSeen = true
             guard returns.contains(.invalidated), needed.isEmpty else { return true }
+            if reading.hidesNames { _ = try reading.context.classKey(.whenUnlocked) }
             unsafe page.begin(
                 returns,
                 row: row.id,
@@ -235,6 +240,7 @@ private struct PageReader: ~Copyable {
             control = AccessControl(accessibility: .whenUnlocked)
         }
         guard needed.isEmpty else { return true }
+        if reading.hidesNames { _ = try reading.context.classKey(control.accessibility) }
         let hasData = unsafe returns.contains(.data) && row.data != nil
         unsafe page.begin(
             returns,

@@ -87,6 +87,7 @@ extension SealedItems: ItemVault {
                     context,
                     authorization: authorization,
                     password: authorization.passwordKey?.key,
+                    hidesNames: hidesNamesWhileLocked,
                     after: cursor
                 )
                 switch consume outcome {

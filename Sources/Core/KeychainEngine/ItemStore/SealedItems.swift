@@ -44,6 +44,8 @@ public final class SealedItems: Sendable, AuditReporter {
 
     let directory: StoreDirectory
     let limits: StoreLimits
+    /// Whether attributes are returned only with the key that the item's data need.
+    let hidesNamesWhileLocked: Bool
     let keys: KeysInMemory
     let counters: (any HardwareGuard)?
     let delays: BackgroundDelays
@@ -63,6 +65,7 @@ public final class SealedItems: Sendable, AuditReporter {
         keys: KeysInMemory,
         counters: (any HardwareGuard)?,
         limits: StoreLimits,
+        hidesNamesWhileLocked: Bool,
         delays: BackgroundDelays,
         wallClock: @escaping @Sendable () -> Int64,
         audit: (any AuditLog)?
@@ -71,6 +74,7 @@ public final class SealedItems: Sendable, AuditReporter {
         self.keys = keys
         self.counters = counters
         self.limits = limits
+        self.hidesNamesWhileLocked = hidesNamesWhileLocked
         self.delays = delays
         self.wallClock = wallClock
         self.audit = audit
