@@ -25,10 +25,11 @@ struct SignIn {
 
     /// The user's session; signs in with a finger or the password, as needed.
     static func session(_ login: LoginClient, user: String) async throws(TouchstoneError) -> LoginSession {
-        switch try await login.state() {
-        case .ready: return try await login.signIn("Sign in to \(login.server.host() ?? "the server")")
+        let reason: PromptText = "Sign in to \(login.server.host() ?? "the server")"
+        switch try await login.state(reason) {
+        case .ready: return try await login.signIn(reason)
         case .invalidated: print("The enrolled fingers are others than before: sign in by password again.")
-        case .signedOut: break
+        case .signedOut, .locked: break
         }
         let session = try await login.signIn(user: user, password: readLine() ?? "")
         if let offer = try await session.offer() {

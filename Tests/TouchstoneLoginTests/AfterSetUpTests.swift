@@ -173,14 +173,14 @@ extension TenStepsTests {
             }
         }
 
-        @Test("a locked keychain has its own error, and signing in with the passcode unlocks it")
+        @Test("a locked keychain is a state, and signing in with the passcode unlocks it")
         func locked() async throws {
             let world = try await LoginWorld()
             try await world.keychain.use {
                 let login = world.login()
                 let (_, device) = try await world.setUp(login)
                 try await world.keychain.cause(.lock)
-                await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
+                #expect(try await login.state() == .locked)
                 _ = try await login.signIn("Sign in")
                 #expect(try await login.state() == .ready(device))
                 // Signing out reaches the server, even though the sealed token cannot be deleted now.
@@ -190,9 +190,43 @@ extension TenStepsTests {
                 await #expect(throws: TouchstoneError(.locked)) { try await session.signOut() }
                 #expect(try world.call("GET", "/v1/me", access)["code"]?.string == "invalid_token")
                 try await world.keychain.cause(.daemonCrash)
-                await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
+                #expect(try await login.state() == .locked)
                 _ = try await login.signIn("Sign in")
                 #expect(try await login.state() == .ready(device))
+            }
+        }
+
+        @Test(
+            "with a prompt the state is known after each kind of lock: one passcode, and none while it is unlocked"
+        )
+        func unlocking() async throws {
+            let world = try await LoginWorld()
+            try await world.keychain.use {
+                let login = world.login()
+                #expect(try await login.state("Sign in") == .signedOut)
+                for fault in [TestFault.lock, .daemonCrash] {
+                    try await world.keychain.cause(fault)
+                    // Names are known once it was unlocked, and that there is none.
+                    #expect(try await login.state() == (fault == .lock ? .signedOut : .locked))
+                    await #expect(throws: TouchstoneError(.notFound)) { try await login.signIn("Sign in") }
+                    try await world.keychain.cause(fault)
+                    #expect(try await login.state("Sign in") == .signedOut)
+                }
+                let (_, device) = try await world.setUp(login)
+                for fault in [TestFault.lock, .daemonCrash] {
+                    try await world.keychain.cause(fault)
+                    let before = world.keychain.prompts.count
+                    #expect(try await login.state("Sign in") == .ready(device))
+                    #expect(world.keychain.prompts.count == before + 1)
+                    #expect(try await login.state("Sign in") == .ready(device))
+                    #expect(try await login.state() == .ready(device))
+                    #expect(world.keychain.prompts.count == before + 1)
+                    _ = try await login.signIn("Sign in")
+                }
+                try await world.keychain.cause(.lock)
+                world.keychain.person(.cancels)
+                await #expect(throws: TouchstoneError(.userCancelled)) { try await login.state("Sign in") }
+                #expect(try await login.state() == .locked)
             }
         }
 

@@ -46,6 +46,15 @@ extension TenStepsTests {
                 #expect(output.contains("set up: This computer 2\n") == isFirst, "\(output)")
                 #expect(output.contains("\nThis computer\nThis computer 2, this device\n"), "\(output)")
             }
+            // After a boot: the passcode unlocks the keychain, then the finger signs.
+            keychain.stop(with: SIGTERM)
+            try await keychain.start()
+            try keychain.tellPerson([.usual, .waits])
+            let (cold, log) = try await app.start()
+            try await reader.scan("mine")
+            #expect(try await cold.waitUntilEnd() == 0)
+            let output = try String(contentsOfFile: log, encoding: .utf8)
+            #expect(output.hasPrefix("signed in as "), "\(output)")
             // Only the server has the killed process's key; nobody can sign with it.
             #expect(try server.revokeDevices() == 2)
             keychain.stop(with: SIGTERM)

@@ -7,7 +7,7 @@ internal import WebAuthnModel
 ///
 /// ```swift
 /// let login = LoginClient(server: URL(string: "https://login.example.org")!)
-/// if case .ready = try await login.state() { return try await login.signIn("Sign in to Example") }
+/// if case .ready = try await login.state("Sign in to Example") { return try await login.signIn("Sign in to Example") }
 /// let session = try await login.signIn(user: user, password: password)
 /// _ = try await session.offer()?.accept(label: "Laptop", "Sign in by finger from now on")
 /// ```
@@ -51,20 +51,25 @@ public struct LoginClient: Sendable {
 
     // MARK: Where the app stands
 
-    /// Whether this device can sign in with its key; shows no prompt and sends no request to the server.
+    /// Whether this device can sign in with its key; sends no request to the server.
     ///
+    /// - Parameter prompt: The text of the prompt for the passcode, which is asked for if the keychain is locked, and only then;
+    ///   nil: no prompt is shown, and the result is ``LoginState/locked``.
     /// - Returns: the state.
-    /// - Throws: `TouchstoneError`: `locked`, `damaged`, `ruleMismatch` for a device that was set up under another rule.
-    public func state() async throws(TouchstoneError) -> LoginState {
-        let record: DeviceRecord
+    /// - Throws: `TouchstoneError`: `damaged`, `ruleMismatch` for a device that was set up under another rule, the errors of a
+    ///   prompt.
+    public func state(_ prompt: PromptText? = nil) async throws(TouchstoneError) -> LoginState {
         do throws(TouchstoneError) {
-            record = try await store.require(.silent)
+            let record = try await store.require(prompt.map { .prompt($0) } ?? .silent)
+            return try await keys.isUsable(record.credential)
+                ? .ready(record.device) : .invalidated(record.device)
         } catch {
-            guard error.code == .notFound else { throw error }
-            return .signedOut
+            switch error.code {
+            case .notFound: return .signedOut
+            case .locked: return .locked
+            default: throw error
+            }
         }
-        return try await keys.isUsable(record.credential)
-            ? .ready(record.device) : .invalidated(record.device)
     }
 
     // MARK: Signing in

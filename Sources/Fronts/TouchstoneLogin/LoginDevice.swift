@@ -2,6 +2,11 @@ public import Foundation
 
 /// The state of sign-in at the start of the app, from the items in the keychain: step 7 of the ten.
 public enum LoginState: Sendable, Hashable {
+    /// The keychain is locked, as after each boot, and what it holds can only be read once its passcode was entered.
+    ///
+    /// ``LoginClient/state(_:)`` with a prompt asks for it and never has this result;
+    /// ``LoginClient/signIn(_:)`` asks for it too, and throws `notFound` if this device has no key.
+    case locked
     /// This device has no key for the account: sign in with the password.
     case signedOut
     /// The device's key can sign in.
