@@ -286,6 +286,8 @@ let layers: KeyValuePairs<String, [Target]> = [
             linker: commandLinkage
         ),
         program("touchstone-demo", ["TouchstoneTesting"], settings: settings),
+        // Runs a command, such as an app's tests, with a keychain of its own; never installed.
+        program("touchstone-with-keychain", ["TouchstoneTesting"], settings: settings),
     ],
 ]
 
@@ -327,8 +329,8 @@ let tested: [Target] = [
     tests(
         "TouchstoneTestingTests",
         [
-            "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security", "TouchstoneTesting",
-            "touchstoned-testing",
+            "BiometricNote", "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security",
+            "TokenStore", "TouchstoneTesting", "touchstone-with-keychain", "touchstoned-testing",
         ]
     ),
     tests("PinentryDriverTests", ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"]),
@@ -585,6 +587,7 @@ let package = Package(
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         // For tests of apps, which depend on it and on the test kit; never installed.
         .executable(name: "touchstoned-testing", targets: ["touchstoned-testing"]),
+        .executable(name: "touchstone-with-keychain", targets: ["touchstone-with-keychain"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),

@@ -56,6 +56,42 @@ struct ContextTableTests {
         try table.setPassword(password(count: 512), of: 6)
     }
 
+    @Test(
+        "a typed password uses the same memory, and is discarded with the proofs; one that the app set is not"
+    )
+    func typed() throws {
+        let table = table(contexts: 100, passwordOctets: 1024)
+        let typed = try table.enter(1, request: 1)
+        try table.keep(typed: password(count: 512), in: typed)
+        #expect(throws: KeychainError(.allocate)) { try table.setPassword(password(), of: 2) }
+        #expect(try table.authorization(of: typed).applicationPassword != nil)
+        #expect(table.forgetTypedPassword(of: typed))
+        #expect(!table.forgetTypedPassword(of: typed))
+        try table.setPassword(password(), of: 2)
+        let set = try table.enter(2, request: 2)
+        #expect(!table.forgetTypedPassword(of: set))
+        try table.keep(typed: password(), in: typed)
+        table.forgetProofs()
+        #expect(try table.authorization(of: typed).applicationPassword == nil)
+        #expect(try table.authorization(of: set).applicationPassword != nil)
+        try table.keep(typed: password(), in: set)
+        #expect(table.forgetTypedPassword(of: set), "the latest counts")
+        _ = table.invalidate(1)
+        #expect(throws: KeychainError(.authFailed)) { try table.keep(typed: password(), in: typed) }
+        table.leave(set, request: 2)
+        #expect(table.count == 0)
+    }
+
+    @Test("a password typed for a request without a context of the app ends with the request")
+    func typedForRequest() throws {
+        let table = table()
+        let context = try table.enter(nil, request: 9)
+        try table.keep(typed: password(), in: context)
+        #expect(table.count == 1)
+        table.leave(context, request: 9)
+        #expect(table.count == 0)
+    }
+
     @Test("an empty context is not kept")
     func empty() throws {
         let table = table()

@@ -66,7 +66,7 @@ struct LineDoor: Sendable {
     }
 
     /// The data of a page's only item.
-    private static func text(of page: borrowing EncodedItems) -> String {
+    static func text(of page: borrowing EncodedItems) -> String {
         page.octets.withOctets { octets in
             let data = try? CBORReader.read(octets) { reader throws(CBORError) in
                 _ = try reader.readMapHead()

@@ -71,6 +71,13 @@ final class ScriptedAuthenticator: Authenticator {
         return Self.proof([.passcode], AuthenticationPolicy.satisfied(by: [.passcode]), nil, context)
     }
 
+    func applicationPassword(
+        _ purpose: ApplicationPasswordPurpose,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> SecretBytes {
+        throw AuthenticationError(.userCancel)
+    }
+
     func setUp(_ request: PromptRequest) async throws(AuthenticationError) {}
     func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {}
     func recover(_ request: PromptRequest) async throws(AuthenticationError) {}

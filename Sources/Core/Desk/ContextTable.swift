@@ -13,6 +13,8 @@ final class ContextTable: Sendable {
     private struct Context {
         var proofs: [AuthenticationProof] = []
         var applicationPassword: ApplicationPassword?
+        /// Whether the user typed the password at a prompt, rather than the app setting it.
+        var isPasswordTyped = false
         /// The locked memory reserved for the password.
         var passwordRoom: LockedMemoryBudget.Reservation?
         /// Requests that use the context now.
@@ -21,6 +23,11 @@ final class ContextTable: Sendable {
 
         var isIdle: Bool { requests.isEmpty }
         var isEmpty: Bool { proofs.isEmpty && applicationPassword == nil }
+
+        mutating func forgetTypedPassword() {
+            guard isPasswordTyped else { return }
+            (applicationPassword, passwordRoom, isPasswordTyped) = (nil, nil, false)
+        }
     }
 
     private struct State {
@@ -80,45 +87,64 @@ final class ContextTable: Sendable {
     /// Adds a proof; throws if the context was invalidated meanwhile.
     func add(_ proof: AuthenticationProof, to context: ContextID) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
-            try Self.check(context.number, in: state, ownAllowed: true)
-            touch(context.number, in: &state) { held in
-                if context.number >= Self.firstOwnNumber {
-                    held.requests.insert(context.number & ~Self.firstOwnNumber)
-                }
+            try fill(context, in: &state) { held in
                 held.proofs.append(proof)
                 held.proofs.removeFirst(max(0, held.proofs.count - limits.proofsPerContext))
             }
         }
     }
 
-    /// Sets or removes the application password.
+    /// Adds an application password that the user typed; it is discarded as the proofs are.
+    ///
+    /// - Throws: ``KeychainError`` `errSecAllocate` if no locked memory is left for it, `errSecAuthFailed` if the context was
+    ///   invalidated meanwhile.
+    func keep(typed password: borrowing SecretBytes, in context: ContextID) throws(KeychainError) {
+        let (kept, room) = try copied(password)
+        try state.withLock { state throws(KeychainError) in
+            try fill(context, in: &state) { held in
+                (held.applicationPassword, held.passwordRoom, held.isPasswordTyped) = (kept, room, true)
+            }
+        }
+    }
+
+    /// Discards the application password that the user typed.
+    ///
+    /// - Returns: false if there is none: the app set one itself, or none was typed.
+    func forgetTypedPassword(of context: ContextID) -> Bool {
+        state.withLock { state in
+            guard state.contexts[context.number]?.isPasswordTyped == true else { return false }
+            state.contexts[context.number]?.forgetTypedPassword()
+            return true
+        }
+    }
+
+    /// Sets or removes the application password, whether the app set it or the user typed it.
     ///
     /// - Throws: ``KeychainError`` `errSecAllocate` if no locked memory is left for it.
     func setPassword(_ password: borrowing SecretBytes?, of number: UInt64) throws(KeychainError) {
-        let (kept, room) = try keep(password)
+        let kept: ApplicationPassword?
+        let room: LockedMemoryBudget.Reservation?
+        switch password {
+        case .some(let password): (kept, room) = try copied(password)
+        case .none: (kept, room) = (nil, nil)
+        }
         try state.withLock { state throws(KeychainError) in
             try Self.check(number, in: state, ownAllowed: false)
             touch(number, in: &state) { held in
-                held.applicationPassword = kept
-                held.passwordRoom = room
+                (held.applicationPassword, held.passwordRoom, held.isPasswordTyped) = (kept, room, false)
             }
             if let held = state.contexts[number], held.isEmpty, held.isIdle { state.contexts[number] = nil }
         }
     }
 
-    private func keep(
-        _ password: borrowing SecretBytes?
-    ) throws(KeychainError) -> (ApplicationPassword?, LockedMemoryBudget.Reservation?) {
-        switch password {
-        case .none: return (nil, nil)
-        case .some(let password):
-            guard password.count <= limits.longestPassword else { throw KeychainError(.param) }
-            // Blocks of locked memory are powers of two.
-            guard let room = budget.reserve(max(32, 2 * password.count)) else {
-                throw KeychainError(.allocate)
-            }
-            return (ApplicationPassword(password.copy()), room)
-        }
+    /// Copies a password into locked memory that is reserved for it.
+    private func copied(
+        _ password: borrowing SecretBytes
+    ) throws(KeychainError) -> (ApplicationPassword, LockedMemoryBudget.Reservation) {
+        guard password.count <= limits.longestPassword else { throw KeychainError(.param) }
+        // Blocks of locked memory are powers of two.
+        guard let room = budget.reserve(max(32, 2 * password.count)) else { throw KeychainError(.allocate) }
+        return (ApplicationPassword(password.copy()), room)
     }
 
     /// Wipes a context and refuses its number from now on.
@@ -134,10 +160,13 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// Discards all proofs, because the keybag was locked.
+    /// Discards all proofs and typed passwords, because the keybag was locked.
     func forgetProofs() {
         state.withLock { state in
-            for number in state.contexts.keys { state.contexts[number]?.proofs = [] }
+            for number in state.contexts.keys {
+                state.contexts[number]?.proofs = []
+                state.contexts[number]?.forgetTypedPassword()
+            }
         }
     }
 
@@ -153,6 +182,21 @@ final class ContextTable: Sendable {
         guard ownAllowed || number < firstOwnNumber else { throw KeychainError(.param) }
         guard !state.invalidated.contains(number) else {
             throw KeychainError(AuthenticationError(.invalidContext))
+        }
+    }
+
+    /// Changes a context that a request uses; throws if it was invalidated meanwhile.
+    private func fill(
+        _ context: ContextID,
+        in state: inout State,
+        _ change: (inout Context) -> Void
+    ) throws(KeychainError) {
+        try Self.check(context.number, in: state, ownAllowed: true)
+        touch(context.number, in: &state) { held in
+            if context.number >= Self.firstOwnNumber {
+                held.requests.insert(context.number & ~Self.firstOwnNumber)
+            }
+            change(&held)
         }
     }
 

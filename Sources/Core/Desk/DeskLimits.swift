@@ -14,6 +14,8 @@ package struct DeskLimits: Sendable {
     package var passwordOctets = 256 << 10
     /// The longest application password, in bytes.
     package var longestPassword = 1024
+    /// How often a call prompts for an application password.
+    package var passwordTries = 3
     /// The interval in which the same failure of the same method is logged once.
     package var failurePause = Duration.seconds(60)
 

@@ -13,6 +13,8 @@ struct PromptBudget {
     fileprivate(set) var isCounted = true
     /// Whether an evaluation found that the enrolled fingers changed.
     fileprivate var hasSeenChange = false
+    /// How often the user was asked for an application password.
+    var passwordTries = 0
     /// The application password last used, and its key once it was derived.
     fileprivate var password: (given: ApplicationPassword, key: PasswordKey?)?
 
@@ -22,11 +24,12 @@ struct PromptBudget {
         self.mayAsk = mayAsk ?? prompt.interactionAllowed
     }
 
-    /// A missing application password could be asked for, so that without leave to ask it is `errSecInteractionNotAllowed`, as on
+    /// A missing application password is asked for, so that without leave to ask it is `errSecInteractionNotAllowed`, as on
     /// Apple's systems.
     fileprivate func judged(_ error: KeychainError) -> KeychainError {
-        guard error.cause == .applicationPasswordMissing, !mayAsk else { return error }
-        return KeychainError(.interactionNotAllowed, cause: .applicationPasswordMissing)
+        let isMissing =
+            error.cause == .applicationPasswordMissing || error.cause == .newApplicationPasswordMissing
+        return isMissing && !mayAsk ? KeychainError(.interactionNotAllowed, cause: error.cause) : error
     }
 
     fileprivate mutating func count(_ limits: DeskLimits) throws(KeychainError) {
@@ -35,10 +38,11 @@ struct PromptBudget {
     }
 }
 
-/// Shared by item and key calls: unlocks the keybag or prompts for access controls if needed, and runs the call again.
+/// Shared by item and key calls: unlocks the keybag or prompts for access controls and application passwords if needed, and runs
+/// the call again.
 extension Visit {
-    /// Runs a call, and again after unlocking the keybag if it was locked; `accessControl` is that of an added item or
-    /// key.
+    /// Runs a call, and again after unlocking the keybag if it was locked or with an application password if it lacked one;
+    /// `accessControl` is that of an added item or key.
     func unlocking<R: ~Copyable>(
         _ prompts: inout PromptBudget,
         adding accessControl: AccessControl? = nil,
@@ -50,6 +54,7 @@ extension Visit {
                 return try await call()
             } catch {
                 guard prompts.mayAsk, error.status == .interactionNotAllowed, error.cause == .locked else {
+                    if try await askPassword(after: error, &prompts) { continue }
                     throw prompts.judged(named(error, adding: accessControl))
                 }
             }

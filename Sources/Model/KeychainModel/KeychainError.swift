@@ -82,10 +82,20 @@ public struct DriverCause: Error, Hashable, Sendable {
     public static let damaged = DriverCause(.damaged)
     /// The keybag is locked; its passcode opens it.
     public static let locked = DriverCause(.locked)
-    /// The item or key needs an application password, and the context has none.
+    /// The item or key needs its application password, and the context has none.
     public static let applicationPasswordMissing = DriverCause(
         domain: "touchstone",
         code: "application password missing"
+    )
+    /// A new item or key, or a new access control, needs an application password, and the context has none.
+    public static let newApplicationPasswordMissing = DriverCause(
+        domain: "touchstone",
+        code: "new application password missing"
+    )
+    /// The context's application password is not that of the item or key.
+    public static let applicationPasswordWrong = DriverCause(
+        domain: "touchstone",
+        code: "application password wrong"
     )
     /// The keybag was closed by ten wrong passcodes; the recovery code opens it.
     public static let closed = DriverCause(.closed)

@@ -236,7 +236,9 @@ struct EndToEndTests {
             let other = LAContext()
             #expect(other.setCredential(Data("simsim".utf8), type: .applicationPassword))
             #expect(Self.read([kSecUseAuthenticationContext: other]).status != errSecSuccess)
-            #expect(Self.read().status != errSecSuccess)
+            #expect(running.prompts == 0)
+            #expect(Self.read().status == errSecAuthFailed, "the user types the passcode, which it is not")
+            #expect(running.prompts == 3)
         }
     }
 

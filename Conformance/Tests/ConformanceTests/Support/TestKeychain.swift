@@ -42,6 +42,13 @@ enum TestKeychain {
             try ScriptedPinentry.tell(deeds, home: person)
         }
 
+        /// Makes the user give the passcode at the next prompts, and type an application password at the one after them.
+        static func tellPerson(types password: String, afterPrompts count: Int = 0) async throws {
+            let deeds = Array(repeating: ScriptedPinentry.Deed.usual, count: count) + [.types(password)]
+            guard let person else { return try await running.value.tellPerson(deeds) }
+            try ScriptedPinentry.tell(deeds, home: person)
+        }
+
         /// The number of prompts so far; nil where they are not counted.
         static func prompts() async throws -> Int? {
             guard let person else { return try await running.value.prompts }
@@ -54,6 +61,9 @@ enum TestKeychain {
         static func prepare() async throws {}
         static func tellPerson(cancel count: Int) async throws {
             print(count > 0 ? "Press cancel at the next \(count) prompts." : "Consent to the next prompts.")
+        }
+        static func tellPerson(types password: String, afterPrompts count: Int = 0) async throws {
+            print("Type \"\(password)\" where an application password is asked for.")
         }
         static func prompts() async throws -> Int? { nil }
     #endif

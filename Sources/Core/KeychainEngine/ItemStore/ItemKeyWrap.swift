@@ -76,7 +76,7 @@ enum ItemKeyWrap {
                 secrets.append(fresh.key)
             }
             if demand.contains(.applicationPassword) {
-                guard let password else { throw .passwordMissing }
+                guard let password else { throw .newPasswordMissing }
                 secrets.append(password)
             }
             let wrapping = wrappingKey(secrets, demand)
@@ -169,7 +169,7 @@ enum ItemKeyWrap {
                 if let key { return key }
             }
         }
-        if isWayTried { throw control.needsApplicationPassword ? KeychainError(.authFailed) : .damaged }
+        if isWayTried { throw control.needsApplicationPassword ? .passwordWrong : .damaged }
         throw isPasswordMissing ? .passwordMissing : KeychainError(.authFailed)
     }
 
@@ -241,8 +241,18 @@ enum ItemKeyWrap {
 }
 
 extension KeychainError {
-    /// The item needs an application password and the context has none.
+    /// The item needs its application password and the context has none.
     static var passwordMissing: KeychainError {
         KeychainError(.authFailed, cause: .applicationPasswordMissing)
+    }
+
+    /// A new item needs an application password and the context has none.
+    static var newPasswordMissing: KeychainError {
+        KeychainError(.authFailed, cause: .newApplicationPasswordMissing)
+    }
+
+    /// The context's application password is another one, or the item was damaged: the wrap does not tell which.
+    static var passwordWrong: KeychainError {
+        KeychainError(.authFailed, cause: .applicationPasswordWrong)
     }
 }

@@ -17,7 +17,7 @@ extension SealedItems {
         let context = try keys.context()
         var password: Key?
         if new.item.accessControl.needsApplicationPassword {
-            guard authorization.applicationPassword != nil else { throw .passwordMissing }
+            guard authorization.applicationPassword != nil else { throw .newPasswordMissing }
             guard let key = authorization.passwordKey else { return .needsKey }
             password = key.key
         }

@@ -18,7 +18,7 @@ extension SealedItems: ItemVault {
             let sealing = try sealing(for: item.accessControl)
             var password: Key?
             if item.accessControl.needsApplicationPassword {
-                guard authorization.applicationPassword != nil else { throw .passwordMissing }
+                guard authorization.applicationPassword != nil else { throw .newPasswordMissing }
                 guard let key = authorization.passwordKey else { return .needsKey }
                 password = key.key
             }

@@ -32,7 +32,7 @@ public final class PrivateKeys: KeyVault {
             throw KeychainError(.param, cause: .withoutKeyUsage)
         }
         _ = try keys.context(for: accessControl)
-        let password = try await passwordKey(for: accessControl, applicationPassword)
+        let password = try await passwordKey(for: accessControl, applicationPassword, isNew: true)
         let authorization = Key.random()
         let made = try await hardware.makeKey(authorization: authorization.copy())
         guard made.blob.count <= HardwareKey.longestBlob,
@@ -145,7 +145,7 @@ public final class PrivateKeys: KeyVault {
         case .needs: return .needs(control)
         case .denied(let error): throw KeychainError(error)
         }
-        let password = try await passwordKey(for: control, authorization.applicationPassword)
+        let password = try await passwordKey(for: control, authorization.applicationPassword, isNew: false)
         let key = try record.authorization(
             control,
             proofs: authorization.proofs(covering: control, for: operation),
@@ -181,10 +181,11 @@ public final class PrivateKeys: KeyVault {
     /// The application password's key; nil if none is needed.
     private func passwordKey(
         for control: AccessControl,
-        _ password: ApplicationPassword?
+        _ password: ApplicationPassword?,
+        isNew: Bool
     ) async throws(KeychainError) -> Key? {
         guard control.needsApplicationPassword else { return nil }
-        guard let password else { throw .passwordMissing }
+        guard let password else { throw isNew ? .newPasswordMissing : .passwordMissing }
         return try await keys.context().key(of: password)
     }
 }

@@ -24,7 +24,8 @@ package final class ChildProcess: Sendable {
     ///   - arguments: the arguments after the program's name.
     ///   - environment: the whole environment.
     ///   - input: the descriptor of its standard input; -1 for none.
-    ///   - log: a file for its output and errors; nil to drop them.
+    ///   - outputs: the descriptors of its standard output and error; nil for none.
+    ///   - log: a file for its output and errors instead; nil for none.
     /// - Returns: the running program.
     /// - Throws: ``TestKitError`` when the program is missing or cannot be started.
     package static func start(
@@ -32,6 +33,7 @@ package final class ChildProcess: Sendable {
         _ arguments: [String] = [],
         environment: [String: String] = [:],
         input: CInt = -1,
+        outputs: (output: CInt, errors: CInt)? = nil,
         log: String? = nil
     ) async throws -> ChildProcess {
         guard unsafe access(path, X_OK) == 0 else { throw TestKitError.missingProgram(path) }
@@ -40,6 +42,7 @@ package final class ChildProcess: Sendable {
             [path] + arguments,
             environment.map { "\($0)=\($1)" },
             input: input,
+            outputs: outputs,
             log: log
         )
         return ChildProcess(processID: processID)
@@ -85,6 +88,20 @@ package final class ChildProcess: Sendable {
         }
     }
 
+    /// Waits for the program to exit by itself, for as long as that takes; blocks the thread.
+    ///
+    /// - Returns: the status of waitpid(2).
+    package func waitUntilEnd() -> Int32 {
+        while true {
+            var information = unsafe siginfo_t()
+            // Leaves the process to `status`, which reaps it.
+            _ = SystemCall.uninterrupted {
+                unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
+            }
+            if let status { return status }
+        }
+    }
+
     /// Waits for the program to exit by itself, and returns the status of waitpid(2).
     @discardableResult
     package func waitUntilEnd(atMost limit: Duration = Deadline.patience) async throws -> Int32 {
@@ -104,18 +121,20 @@ private actor Nursery {
         _ arguments: [String],
         _ environment: [String],
         input: CInt,
+        outputs: (output: CInt, errors: CInt)?,
         log: String?
     ) throws -> Int32 {
-        var output: CInt = -1
+        var file: CInt = -1
         if let log {
-            output = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            guard output >= 0 else { throw TestKitError.system("open", errno: errno) }
+            file = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw TestKitError.system("open", errno: errno) }
         }
-        defer { if output >= 0 { close(output) } }
+        defer { if file >= 0 { close(file) } }
+        let (output, errors) = log == nil ? outputs ?? (-1, -1) : (file, file)
         var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { unsafe (argv + envp).forEach { unsafe free($0) } }
-        let processID = unsafe clinux_spawn(path, &argv, &envp, input, output, output)
+        let processID = unsafe clinux_spawn(path, &argv, &envp, input, output, errors)
         guard processID > 0 else { throw TestKitError.system("clinux_spawn \(path)", errno: errno) }
         return processID
     }

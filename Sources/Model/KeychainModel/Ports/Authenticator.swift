@@ -1,3 +1,5 @@
+public import SecretMemory
+
 /// Prompts the user, counts the attempts, and returns proofs.
 public protocol Authenticator: Sendable {
     /// Whether a policy could be evaluated now; shows no prompt.
@@ -58,11 +60,29 @@ public protocol Authenticator: Sendable {
         heading: String
     ) async throws(AuthenticationError) -> AuthenticationProof
 
+    /// Prompts for an application password, once or, if it is a new one, twice; checks nothing but its length.
+    ///
+    /// - Returns: the password, in Unicode's Normalization Form C.
+    func applicationPassword(
+        _ purpose: ApplicationPasswordPurpose,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> SecretBytes
+
     /// Locks the keybag and discards every proof: the machine sleeps, the user logs out, or requested it.
     func lock() async
 
     /// The state of attempts, lockouts and the sensor, for `status`.
     func status() async -> AuthenticationStatus
+}
+
+/// What an application password is asked for.
+public enum ApplicationPasswordPurpose: Sendable, Equatable {
+    /// To open an item or to use a key.
+    case opening
+    /// The same again, because the last one typed was wrong.
+    case openingAgain
+    /// To seal a new item or key.
+    case sealing
 }
 
 /// An authentication to perform.
