@@ -6,10 +6,19 @@ import Testing
 
 @Suite("Contexts of a visit")
 struct ContextTableTests {
-    private func table(contexts: Int = 4, passwordOctets: Int = 4096) -> ContextTable {
+    private func table(
+        contexts: Int = 4,
+        passwordOctets: Int = 4096,
+        clock: any BootClock = SystemBootClock()
+    ) -> ContextTable {
         var limits = DeskLimits(longestRequest: Frame.longest)
         limits.contextsPerVisit = contexts
-        return ContextTable(visit: 1, limits: limits, budget: LockedMemoryBudget(octets: passwordOctets))
+        return ContextTable(
+            visit: 1,
+            limits: limits,
+            budget: LockedMemoryBudget(octets: passwordOctets),
+            clock: clock
+        )
     }
 
     private func password(count: Int = 1) -> SecretBytes {

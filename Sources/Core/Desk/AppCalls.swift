@@ -51,7 +51,7 @@ extension Visit {
         guard body.from != body.to else { throw KeychainError(.param) }
         let context = try contexts.enter(nil, request: request)
         defer { contexts.leave(context, request: request) }
-        var prompts = PromptBudget(context: context, prompt: body.prompt)
+        var prompts = PromptBudget(context: context, request: request, prompt: body.prompt)
         let items = try await unlocking(&prompts) { () throws(KeychainError) in
             try await owners.items(of: body.from)
         }

@@ -19,6 +19,8 @@ final class ContextTable: Sendable {
         var passwordRoom: LockedMemoryBudget.Reservation?
         /// Requests that use the context now.
         var requests: Set<UInt64> = []
+        /// When each of them began, if proofs end in this context.
+        var begins: [UInt64: BootTime] = [:]
         var lastUse: UInt64 = 0
 
         var isIdle: Bool { requests.isEmpty }
@@ -39,10 +41,12 @@ final class ContextTable: Sendable {
     private let visit: UInt64
     private let limits: DeskLimits
     private let budget: LockedMemoryBudget
+    private let clock: any BootClock
     private let state = Guarded(State())
 
     /// Creates an empty table; its passwords use memory of `budget`.
-    init(visit: UInt64, limits: DeskLimits, budget: LockedMemoryBudget) {
+    init(visit: UInt64, limits: DeskLimits, budget: LockedMemoryBudget, clock: any BootClock) {
+        self.clock = clock
         self.visit = visit
         self.budget = budget
         self.limits = limits
@@ -58,7 +62,11 @@ final class ContextTable: Sendable {
         }
         try state.withLock { state throws(KeychainError) in
             try Self.check(number, in: state, ownAllowed: false)
-            touch(number, in: &state) { $0.requests.insert(request) }
+            let begin = Self.lifetime(of: number).map { _ in clock.now() }
+            touch(number, in: &state) { held in
+                held.requests.insert(request)
+                held.begins[request] = begin
+            }
         }
         return ContextID(connection: visit, number: number)
     }
@@ -66,6 +74,8 @@ final class ContextTable: Sendable {
     /// Unregisters a request; a context that is then unused and empty is removed.
     func leave(_ context: ContextID, request: UInt64) {
         state.withLock { state in
+            state.contexts[context.number]?.begins[request] = nil
+            endProofs(of: context.number, in: &state)
             guard var held = state.contexts[context.number] else { return }
             held.requests.remove(request)
             let isOver = held.isIdle && (held.isEmpty || context.number >= Self.firstOwnNumber)
@@ -75,23 +85,65 @@ final class ContextTable: Sendable {
 
     /// The proofs and the application password of a context.
     ///
+    /// - Parameters:
+    ///   - context: the context.
+    ///   - request: a request that entered it; nil for none. Proofs whose time ends while it runs count for it until its end.
+    /// - Returns: both.
     /// - Throws: ``KeychainError`` `errSecAuthFailed` for an invalidated context.
-    func authorization(of context: ContextID) throws(KeychainError) -> ItemAuthorization {
+    func authorization(of context: ContextID, for request: UInt64? = nil) throws(KeychainError)
+        -> ItemAuthorization
+    {
         try state.withLock { state throws(KeychainError) in
             try Self.check(context.number, in: state, ownAllowed: true)
             guard let held = state.contexts[context.number] else { return ItemAuthorization() }
-            return ItemAuthorization(proofs: held.proofs, applicationPassword: held.applicationPassword)
+            var proofs = held.proofs
+            if let lifetime = Self.lifetime(of: context.number) {
+                let begin = request.flatMap { held.begins[$0] } ?? clock.now()
+                proofs.removeAll { !Self.counts($0, at: begin, lifetime) }
+            }
+            return ItemAuthorization(proofs: proofs, applicationPassword: held.applicationPassword)
         }
     }
 
-    /// Adds a proof; throws if the context was invalidated meanwhile.
+    /// Adds a proof, which is discarded after the context's time; throws if the context was invalidated meanwhile.
     func add(_ proof: AuthenticationProof, to context: ContextID) throws(KeychainError) {
+        defer { endProofsInTime(of: context) }
         try state.withLock { state throws(KeychainError) in
             try fill(context, in: &state) { held in
                 held.proofs.append(proof)
                 held.proofs.removeFirst(max(0, held.proofs.count - limits.proofsPerContext))
             }
         }
+    }
+
+    /// Discards the proofs of a context whose time has passed, for it and for the requests that use it.
+    private func endProofs(of number: UInt64, in state: inout State) {
+        guard let lifetime = Self.lifetime(of: number), let held = state.contexts[number] else { return }
+        let times = held.begins.values + [clock.now()]
+        state.contexts[number]?.proofs.removeAll { proof in
+            !times.contains { Self.counts(proof, at: $0, lifetime) }
+        }
+    }
+
+    /// Whether a proof counts at a time; one of another boot does not.
+    private static func counts(_ proof: AuthenticationProof, at time: BootTime, _ lifetime: Duration) -> Bool
+    {
+        time.since(proof.time).map { $0 < lifetime } ?? false
+    }
+
+    /// Wipes what the proofs hold also if the context is never used again.
+    private func endProofsInTime(of context: ContextID) {
+        guard let lifetime = Self.lifetime(of: context.number) else { return }
+        Task { [weak self] in
+            try? await Task.sleep(for: lifetime + .milliseconds(1))
+            guard let self else { return }
+            state.withLock { endProofs(of: context.number, in: &$0) }
+        }
+    }
+
+    /// How long a proof counts; nil for as long as its context exists.
+    private static func lifetime(of number: UInt64) -> Duration? {
+        number < firstOwnNumber ? ContextLifetime.of(number) : nil
     }
 
     /// Adds an application password that the user typed; it is discarded as the proofs are.
@@ -152,7 +204,11 @@ final class ContextTable: Sendable {
     /// - Returns: the requests that use it now.
     func invalidate(_ number: UInt64) -> Set<UInt64> {
         state.withLock { state in
-            if state.invalidated.count >= Self.mostInvalidated, let oldest = state.invalidated.min() {
+            if state.invalidated.count >= Self.mostInvalidated,
+                let oldest = state.invalidated.min(by: {
+                    ContextLifetime.counter(of: $0) < ContextLifetime.counter(of: $1)
+                })
+            {
                 state.invalidated.remove(oldest)
             }
             state.invalidated.insert(number)

@@ -48,7 +48,12 @@ package final class Desk: Sendable {
     package func visit(by asker: Asker) -> Visit {
         let (number, contexts) = state.withLock { state in
             state.lastNumber += 1
-            let contexts = ContextTable(visit: state.lastNumber, limits: limits, budget: memory.passwords)
+            let contexts = ContextTable(
+                visit: state.lastNumber,
+                limits: limits,
+                budget: memory.passwords,
+                clock: services.clock
+            )
             state.contexts[state.lastNumber] = contexts
             return (state.lastNumber, contexts)
         }

@@ -15,7 +15,7 @@ extension Visit {
             let group = try groups.target(of: attributes)
             let context = try contexts.enter(number, request: request)
             defer { contexts.leave(context, request: request) }
-            var prompts = PromptBudget(context: context, prompt: prompt)
+            var prompts = PromptBudget(context: context, request: request, prompt: prompt)
             let items = try await calling(&prompts, adding: item.accessControl) {
                 (authorization) throws(KeychainError) in
                 try await observe(for: item.accessControl)
@@ -53,7 +53,12 @@ extension Visit {
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
             let mayAsk = mayPrompt(query, body.prompt)
-            var prompts = PromptBudget(context: context, prompt: body.prompt, mayAsk: mayAsk)
+            var prompts = PromptBudget(
+                context: context,
+                request: request,
+                prompt: body.prompt,
+                mayAsk: mayAsk
+            )
             var cursor: ItemCursor?
             var total = 0
             // The room to send a long page, once one was found.
@@ -113,7 +118,12 @@ extension Visit {
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
             let mayAsk = mayPrompt(query, body.prompt)
-            var prompts = PromptBudget(context: context, prompt: body.prompt, mayAsk: mayAsk)
+            var prompts = PromptBudget(
+                context: context,
+                request: request,
+                prompt: body.prompt,
+                mayAsk: mayAsk
+            )
             let count = try await calling(&prompts) { (authorization) throws(KeychainError) in
                 try await observe(for: body.accessControl)
                 // All groups: the query names the group to search, the attributes the group to move items to.
@@ -152,6 +162,7 @@ extension Visit {
             let searched = try groups.searched(by: query)
             var prompts = PromptBudget(
                 context: nil,
+                request: nil,
                 prompt: body.prompt,
                 mayAsk: mayPrompt(query, body.prompt)
             )
@@ -180,7 +191,7 @@ extension Visit {
             let accessControl = body.accessControl
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
-            var prompts = PromptBudget(context: context, prompt: body.prompt)
+            var prompts = PromptBudget(context: context, request: request, prompt: body.prompt)
             let outcome = try await calling(&prompts, adding: accessControl) {
                 (authorization) throws(KeychainError) in
                 try await observe(for: accessControl)
@@ -219,6 +230,7 @@ extension Visit {
             try desk.guesses.check()
             var prompts = PromptBudget(
                 context: nil,
+                request: nil,
                 prompt: body.prompt,
                 mayAsk: mayPrompt(query, body.prompt)
             )

@@ -9,7 +9,7 @@ extension Visit {
             let group = try groups.own(or: body.group)
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
-            var prompts = PromptBudget(context: context, prompt: body.prompt)
+            var prompts = PromptBudget(context: context, request: request, prompt: body.prompt)
             let key = try await unlocking(&prompts, adding: body.accessControl) { () throws(KeychainError) in
                 try await observe(for: body.accessControl)
                 return try await services.keys.makeKey(
@@ -26,7 +26,7 @@ extension Visit {
     /// Reads the key that a representation stands for.
     package func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
         try await serving(.readKey) { () async throws(KeychainError) in
-            var prompts = PromptBudget(context: nil, prompt: body.prompt)
+            var prompts = PromptBudget(context: nil, request: nil, prompt: body.prompt)
             let key = try await unlocking(&prompts) { () throws(KeychainError) in
                 try await services.keys.key(body.representation, groups: try groups.all)
             }
@@ -95,7 +95,7 @@ extension Visit {
     ) async throws(KeychainError) -> Result {
         let context = try contexts.enter(number, request: request)
         defer { contexts.leave(context, request: request) }
-        var prompts = PromptBudget(context: context, prompt: prompt)
+        var prompts = PromptBudget(context: context, request: request, prompt: prompt)
         return try await calling(&prompts, for: operation, call)
     }
 

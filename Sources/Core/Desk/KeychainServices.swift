@@ -28,6 +28,8 @@ package struct KeychainServices: Sendable {
     package var owners: (any ItemOwners)?
     /// The log of security events.
     package var audit: any AuditLog
+    /// The clock by which authentications end.
+    package var clock: any BootClock
     /// Why a prompt could not be shown at `origin`; nil if it could.
     ///
     /// Without an origin, faults that would prevent a prompt anywhere.
@@ -67,6 +69,7 @@ package struct KeychainServices: Sendable {
         backupRequirement: BackupRequirement = .either,
         owners: (any ItemOwners)? = nil,
         audit: any AuditLog,
+        clock: any BootClock = SystemBootClock(),
         daemonVersion: String,
         startFault: String? = nil,
         lockTriggers: LockTriggers = LockTriggers(),
@@ -82,6 +85,7 @@ package struct KeychainServices: Sendable {
         self.backupRequirement = backupRequirement
         self.owners = owners
         self.audit = audit
+        self.clock = clock
         self.daemonVersion = daemonVersion
         self.startFault = startFault
         self.lockTriggers = lockTriggers

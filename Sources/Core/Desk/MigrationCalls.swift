@@ -49,7 +49,7 @@ extension Visit {
                 }
                 try requireSameAsker()
             }
-            var prompts = PromptBudget(context: context, prompt: prompt)
+            var prompts = PromptBudget(context: context, request: request, prompt: prompt)
             let backup = try await unlocking(&prompts) { () async throws(KeychainError) in
                 try await archive.backUp()
             }

@@ -4,6 +4,8 @@ import KeychainModel
 struct PromptBudget {
     /// The context that gets the proofs; nil for none.
     let context: ContextID?
+    /// The call's number, with which it entered the context; nil for none.
+    let request: UInt64?
     /// How to prompt.
     let prompt: PromptFields
     /// Whether prompts are allowed.
@@ -18,7 +20,8 @@ struct PromptBudget {
     /// The application password last used, and its key once it was derived.
     fileprivate var password: (given: ApplicationPassword, key: PasswordKey?)?
 
-    init(context: ContextID?, prompt: PromptFields, mayAsk: Bool? = nil) {
+    init(context: ContextID?, request: UInt64?, prompt: PromptFields, mayAsk: Bool? = nil) {
+        self.request = request
         self.context = context
         self.prompt = prompt
         self.mayAsk = mayAsk ?? prompt.interactionAllowed
@@ -78,11 +81,11 @@ extension Visit {
         _ call: (ItemAuthorization) async throws(KeychainError) -> VaultOutcome<Value>
     ) async throws(KeychainError) -> Value {
         while true {
-            let context = prompts.context
+            let (context, request) = (prompts.context, prompts.request)
             var password = prompts.password
             let outcome = try await unlocking(&prompts, adding: accessControl) { () throws(KeychainError) in
                 var authorization = ItemAuthorization()
-                if let context { authorization = try contexts.authorization(of: context) }
+                if let context { authorization = try contexts.authorization(of: context, for: request) }
                 // The context may have got another password meanwhile.
                 if authorization.applicationPassword !== password?.given {
                     password = authorization.applicationPassword.map { ($0, nil) }
@@ -124,7 +127,7 @@ extension Visit {
             controls.filter { !$0.flags.contains(.userPresence) }
         )
         for control in others + either {
-            let proofs = try contexts.authorization(of: context).proofs
+            let proofs = try contexts.authorization(of: context, for: prompts.request).proofs
             switch control.decide(given: proofs, operation: operation) {
             case .granted: continue
             case .denied(let error): throw KeychainError(error)

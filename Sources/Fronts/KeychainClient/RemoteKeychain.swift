@@ -76,8 +76,11 @@ public final class RemoteKeychain: Sendable {
     }
 
     /// A number for a new context, unique in this process.
-    public func makeContextNumber() -> UInt64 {
-        Self.lastContextNumber.add(1, ordering: .relaxed).newValue
+    ///
+    /// - Parameter time: how long an authentication counts in it (``ContextLifetime``); zero for as long as it exists.
+    /// - Returns: the number.
+    public func makeContextNumber(lasting time: Duration = .zero) -> UInt64 {
+        ContextLifetime.number(Self.lastContextNumber.add(1, ordering: .relaxed).newValue, lasting: time)
     }
 
     /// Sets the agent to start when a request finds no program to draw its prompt; the request is then sent

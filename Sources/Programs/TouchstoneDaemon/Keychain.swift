@@ -85,6 +85,7 @@ struct Keychain: Sendable {
                 backupRequirement: settings.backupRequirement,
                 owners: engine.items,
                 audit: audit,
+                clock: parts.clock,
                 daemonVersion: ProductVersion.text,
                 startFault: StartTracer.finding,
                 lockTriggers: settings.lockOn,

@@ -16,7 +16,9 @@ struct KeychainLink: Sendable {
     var identity: ObjectIdentifier { ObjectIdentifier(process) }
 
     /// Makes an empty context for prompts with `demand`.
-    func makeSession(for demand: Authenticators = []) -> PromptSession { PromptSession(self, demand) }
+    func makeSession(lasting _: Duration = .zero, for demand: Authenticators = []) -> PromptSession {
+        PromptSession(self, demand)
+    }
 
     /// Runs blocking calls of the keychain on a thread of their own.
     ///

@@ -172,7 +172,7 @@ extension KeychainLink {
                     ReusableContexts.shared.forget(shown.session, of: place)
                 }
             }
-            let session = makeSession()
+            let session = makeSession(lasting: rule.reuse)
             let start = ContinuousClock.now
             do throws(TouchstoneError) {
                 let (result, assurance) = try await call(prompt, in: session, timeout: prompt.timeout, use)

@@ -66,7 +66,7 @@ extension KeychainLink {
         using demand: Authenticators
     ) async throws(TouchstoneError) -> Proof {
         let fields = fields(prompt)
-        let context = client.makeContextNumber()
+        let context = client.makeContextNumber(lasting: Proof.lifetime)
         let shown: (factors: Set<AuthenticationFactor>, status: StatusReply)
         do throws(TouchstoneError) {
             shown = try await call(timeout: prompt.timeout) { client, cancellation throws(TouchstoneError) in

@@ -138,7 +138,12 @@ extension KeychainLink {
     var identity: ObjectIdentifier { ObjectIdentifier(client) }
 
     /// Makes an empty context.
-    func makeSession() -> PromptSession { PromptSession(self, number: client.makeContextNumber()) }
+    ///
+    /// - Parameter time: How long the daemon counts an authentication in it; zero for as long as it exists.
+    /// - Returns: the context.
+    func makeSession(lasting time: Duration = .zero) -> PromptSession {
+        PromptSession(self, number: client.makeContextNumber(lasting: time))
+    }
 
     /// Runs blocking calls of the keychain on a thread of their own.
     ///

@@ -67,7 +67,8 @@ public struct AccessRule: Sendable, Hashable {
 
     /// The same rule, but one prompt authorises all uses of the store or key by this process within `time`.
     ///
-    /// A lock, a sleep of the machine and a change of the enrolled fingers end the authorisation early.
+    /// A lock, a sleep of the machine and a change of the enrolled fingers end the authorisation early. On Linux the daemon keeps
+    /// the time, by the clock since boot.
     ///
     /// - Parameter time: At most 300 s, with a resolution of milliseconds; a longer or negative time throws `limitExceeded` where
     ///   the rule is used.

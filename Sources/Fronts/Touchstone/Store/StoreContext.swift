@@ -18,7 +18,7 @@ struct StoreContext: Sendable {
             if let reused = ReusableContexts.shared.find(access.store.place(link)) {
                 (session, start) = (reused.session, nil)
             } else {
-                (session, start) = (link.makeSession(), .now)
+                (session, start) = (link.makeSession(lasting: access.store.rule.reuse), .now)
             }
         case .prompt, .silent: (session, start) = (nil, nil)
         }
