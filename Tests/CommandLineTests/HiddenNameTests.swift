@@ -44,7 +44,7 @@ struct HiddenNameTests {
             if isLocked { #expect(try await keychain.run("lock").status == 0) }
             #expect(try await Self.names(keychain, "list") == ["asked", "day", "night"])
             #expect(try await Self.names(keychain, "find", "a") == ["asked", "day"])
-            let words = try await keychain.run("---complete", "zsh", "touchstone", "get", "")
+            let words = try await keychain.run("---complete", "zsh", "get", "")
             #expect(words.text.contains("day"), "\(words.text)")
         }
         try keychain.stop(with: SIGTERM)
@@ -66,7 +66,7 @@ struct HiddenNameTests {
         #expect(try await keychain.run("show", "night", hasTerminal: false).status == 0)
         #expect(try await keychain.run("get", "night", hasTerminal: false).text == "value of night")
         let asked = keychain.prompts
-        let words = try await keychain.run("---complete", "zsh", "touchstone", "get", "")
+        let words = try await keychain.run("---complete", "zsh", "get", "")
         #expect(keychain.prompts == asked && !words.text.contains("day") && !words.text.contains("asked"))
         // Somebody is there: one passcode, which unlocks.
         #expect(try await keychain.run("list").text.contains("day\t"))
