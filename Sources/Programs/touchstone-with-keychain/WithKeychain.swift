@@ -19,9 +19,8 @@ struct WithKeychain {
 
         """
 
-    /// On the main thread, so that signals are held before other threads start.
-    @MainActor
-    static func main() async {
+    /// Not asynchronous: the main thread of an asynchronous program waits with all signals open, so that none can be held.
+    static func main() {
         var command = Array(CommandLine.arguments.dropFirst())
         let hasSensor = command.first != "--without-sensor"
         if !hasSensor { command.removeFirst() }
@@ -30,16 +29,26 @@ struct WithKeychain {
             (isHelp ? FileHandle.standardOutput : .standardError).write(Data(usage.utf8))
             exit(isHelp ? 0 : 64)
         }
-        let status: Int32
         do {
             let signals = try ForwardedSignals()
-            let reader: TestReader? = hasSensor ? .image : nil
-            status = try await run(command, reader) { signals.forward(to: $0) }
+            Task.detached { [command] in
+                do {
+                    let reader: TestReader? = hasSensor ? .image : nil
+                    exit(try await run(command, reader) { signals.forward(to: $0) })
+                } catch {
+                    fail(error)
+                }
+            }
+            // Until the task exits.
+            while true { pause() }
         } catch {
-            FileHandle.standardError.write(Data("touchstone-with-keychain: \(error)\n".utf8))
-            status = 69
+            fail(error)
         }
-        exit(status)
+    }
+
+    private static func fail(_ error: any Error) -> Never {
+        FileHandle.standardError.write(Data("touchstone-with-keychain: \(error)\n".utf8))
+        exit(69)
     }
 
     /// Returns once the keychain has ended.

@@ -99,7 +99,7 @@ struct KeyAccessTests {
             let missing = await #expect(throws: KeychainError(.authFailed)) {
                 try await engine.makeKey(flags)
             }
-            #expect(missing?.cause?.code == "application password missing")
+            #expect(missing?.cause?.code == "new application password missing")
             let key = try await engine.makeKey(flags, password: "right")
             let proofs = [Proofs.of(key.accessControl, [.biometry], operation: .useKeySign)]
             #expect(try key.signed(try await engine.result(key, proofs: proofs, password: "right")))

@@ -187,7 +187,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         if end() { forgetAtDaemon() }
     }
 
-    /// Sets the application password for items, or removes it with nil.
+    /// Sets the application password for items, or removes it with nil, also one that the user typed at a prompt.
     ///
     /// Returns false for a smart card's PIN, for an invalidated context, and if the daemon cannot be reached.
     @discardableResult
@@ -206,7 +206,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         return true
     }
 
-    /// Whether an application password is set.
+    /// Whether the app set an application password; one that the user typed does not count.
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         type == .applicationPassword && state.withLock(\.hasCredential)
     }

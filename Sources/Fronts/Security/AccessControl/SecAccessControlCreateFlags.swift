@@ -33,6 +33,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
     /// The constraints apply to the use of a private key.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
-    /// The data is also encrypted with an application password (`LAContext.setCredential`).
+    /// The data is also encrypted with an application password: that of the context (`LAContext.setCredential`), or else one that the
+    /// user is asked for.
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 }

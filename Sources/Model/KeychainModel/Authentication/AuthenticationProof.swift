@@ -68,7 +68,8 @@ public final class PasscodeKey: Sendable {
     }
 }
 
-/// An application password set on a context (`LAContext.setCredential`), shared by the context's requests.
+/// An application password set on a context (`LAContext.setCredential`) or typed by the user for it, shared by the context's
+/// requests.
 public final class ApplicationPassword: Sendable {
     private let secret: SecretBytes
 
