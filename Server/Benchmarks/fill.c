@@ -64,7 +64,7 @@ static void fill_sqlite(const char *path, uint64_t count) {
     }
     qsort(rows, count, sizeof *rows, by_id);
     sqlite3_stmt *account = prepared(
-        "INSERT INTO accounts VALUES (?1, 'user-' || ?2 || '@example.org', 'Somebody', ?3, NULL, NULL, NULL)");
+        "INSERT INTO accounts VALUES (?1, 'user-' || ?2 || '@example.org', 'Somebody', ?3, NULL, NULL, NULL, 0)");
     for (uint64_t i = 0; i < count; i++) {
         sqlite3_bind_blob(account, 1, rows[i].id, 32, SQLITE_STATIC);
         sqlite3_bind_int64(account, 2, (sqlite3_int64)rows[i].number);

@@ -95,7 +95,7 @@ with tempfile.TemporaryDirectory() as directory:
             return [f"Authorization: Bearer {token}"]
 
         # Calls that end the session, the account or the administrator would turn all later ones into a 401.
-        kept = ["/v1/logout", "/v1/sessions", "/v1/sessions/{id}", "/admin/v1/tokens/{digest}"]
+        kept = ["/v1/logout", "/v1/account", "/v1/sessions", "/v1/sessions/{id}", "/admin/v1/tokens/{digest}"]
         for name, url, document, fields in [
             ("open", api, "/v1/openapi.json", []), ("session", api, "/v1/openapi.json", bearer(session)),
             ("page", api, "/v1/openapi.json", cookies(f"{api}/v1/login/password", login)),

@@ -17,7 +17,7 @@
 /// ```
 public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore,
     CredentialStore,
-    LimitStore, SessionStore, TokenKeyStore, TransactionStore, UpkeepStore
+    LimitStore, RecoveryStore, SessionStore, TokenKeyStore, TransactionStore, UpkeepStore
 {}
 
 /// The limits that operations enforce, in the same transaction.
@@ -30,4 +30,10 @@ public enum Limits {
     public static let refreshGrace = Duration.seconds(30)
     /// The maximum number of pending transactions in a list.
     public static let pendingTransactions = 50
+    /// The maximum number of transactions in an account's export.
+    public static let exportedTransactions = 1000
+    /// How many recovery codes a user gets at a time.
+    public static let recoveryCodes = 10
+    /// How long a session with a ``SessionTask`` lasts.
+    public static let limitedSession = Duration.seconds(900)
 }

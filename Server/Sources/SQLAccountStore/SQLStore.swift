@@ -224,6 +224,11 @@ extension SQLStore {
         try await engine.read { try $0.transaction(id, now: now) }
     }
 
+    package func transactions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Transaction]
+    {
+        try await engine.read { try $0.transactions(of: account, now: now) }
+    }
+
     package func pendingTransactions(of account: AccountID, now: Timestamp) async throws(StoreError)
         -> [Transaction]
     {

@@ -79,6 +79,47 @@ struct RaceTests {
     }
 
     @Test(
+        "of eight at once one gets in by a link, and one by a recovery code",
+        arguments: StoreKind.allCases
+    )
+    func wayIn(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store, database in
+            for round in 0..<3 {
+                let person = try await Person(store, "user \(round)")
+                let link = Sample.link(person.account, .recovery, round == 0 ? .end : .keep)
+                #expect(try await store.issue(link, audit: Sample.event(.linkIssued), now: start) == .issued)
+                try await store.replaceRecoveryCodes(
+                    by: [[1], [2]],
+                    of: person.account.id,
+                    audit: Sample.event(.recoveryCodesCreated),
+                    now: start
+                )
+                for (method, refusal) in [
+                    (LoginCompletion.Method.recoveryCode([1], .keep), LoginRefusal.noRecoveryCode),
+                    (.link(link), .noLink),
+                ] {
+                    let outcomes = try await race(database, count: 8) { store, _ in
+                        try await store.completeLogin(
+                            LoginCompletion(
+                                method: method,
+                                session: Sample.limitedSession(person.account),
+                                tokens: Sample.tokens(),
+                                audit: Sample.event(.linkRedeemed),
+                                now: start
+                            )
+                        )
+                    }
+                    #expect(outcomes.count { $0.session != nil } == 1)
+                    #expect(outcomes.count { $0 == .refused(refusal) } == 7)
+                }
+                let left = try await store.recoveryCodes(of: person.account.id).left
+                #expect(left == (round == 0 ? 0 : 1))
+                _ = try await person.audit()
+            }
+        }
+    }
+
+    @Test(
         "of two logins with the same counter, one succeeds and the other suspends the credential",
         arguments: StoreKind.allCases
     )

@@ -12,8 +12,8 @@ struct SchemaVersionTests {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 6))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (6, 6))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 7))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (7, 7))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         // A schema from before transactions were listed.
@@ -21,9 +21,9 @@ struct SchemaVersionTests {
             try SQLiteFile.run(statement, on: file.path)
         }
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 6))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 7))
         await (try SQLiteStore.open(.init(path: file.path))).close()
-        try SQLiteFile.run("UPDATE schema_version SET version = 7", on: file.path)
+        try SQLiteFile.run("UPDATE schema_version SET version = 8", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -36,26 +36,31 @@ struct SchemaVersionTests {
         let database = try await cluster.makeDatabase(migrated: false)
         let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 6))
-        #expect(try PostgreSQLStore.migrate(configuration) == (6, 6))
+        #expect(try PostgreSQLStore.migrate(configuration) == (0, 7))
+        #expect(try PostgreSQLStore.migrate(configuration) == (7, 7))
         try cluster.psql(
             (Self.withoutLater + ["UPDATE schema_version SET version = 1"]).joined(separator: "; "),
             in: database.name
         )
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 6))
-        try cluster.psql("UPDATE schema_version SET version = 7", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (1, 7))
+        try cluster.psql("UPDATE schema_version SET version = 8", in: database.name)
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
         await database.remove()
         #expect(throws: StoreError(.unavailable)) { try PostgreSQLStore.open(configuration) }
     }
 
-    private static let withoutKeys = "DROP TABLE token_keys"
-    private static let withoutAudience = [
-        withoutKeys,
-        "ALTER TABLE access_tokens DROP COLUMN audience", "ALTER TABLE access_tokens DROP COLUMN scope",
+    private static let withoutRecovery = [
+        "DROP TABLE recovery_codes", "DROP TABLE account_links", "ALTER TABLE sessions DROP COLUMN task",
+        "ALTER TABLE accounts DROP COLUMN password_must_change",
     ]
+    private static let withoutKeys = "DROP TABLE token_keys"
+    private static let withoutAudience =
+        withoutRecovery + [
+            withoutKeys,
+            "ALTER TABLE access_tokens DROP COLUMN audience", "ALTER TABLE access_tokens DROP COLUMN scope",
+        ]
     private static let withoutOpening = "ALTER TABLE ceremonies DROP COLUMN opened_at"
     /// The first version, but for SQLite's table of ceremonies.
     private static let withoutLater =
@@ -80,7 +85,7 @@ struct SchemaVersionTests {
             "DROP TABLE kept",
             "UPDATE schema_version SET version = 2",
         ] { try SQLiteFile.run(statement, on: file.path) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 6))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 7))
         try await file.use { store in
             let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
             #expect(consumed?.ceremony.id == ceremony.id && consumed?.ceremony.options == ceremony.options)
@@ -102,11 +107,38 @@ struct SchemaVersionTests {
         for statement in Self.withoutAudience + ["UPDATE schema_version SET version = 4"] {
             try SQLiteFile.run(statement, on: file.path)
         }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 6))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 7))
         try await file.use { store in
             let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
             #expect(live.grant == nil)
         }
         await file.remove()
+    }
+
+    @Test(
+        "sessions and passwords from before limited sessions are whole, and links can be made",
+        arguments: StoreKind.allCases
+    )
+    func migratedSession(_ kind: StoreKind) async throws {
+        let database = try await kind.makeDatabase()
+        let tokens = Sample.tokens()
+        let person = try await database.use { store in
+            let person = try await Person(store)
+            #expect(try await person.logIn(tokens: tokens).session != nil)
+            return person.account
+        }
+        try database.run(
+            (Self.withoutRecovery + ["UPDATE schema_version SET version = 6"]).joined(separator: "; ")
+        )
+        await #expect(throws: StoreError(.notMigrated)) { _ = try await database.open() }
+        #expect(try database.migrate() == (6, 7))
+        try await database.use { store in
+            let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
+            #expect(live.session.task == nil && live.account == person)
+            let link = Sample.link(person, .enrolment)
+            #expect(try await store.issue(link, audit: Sample.event(.linkIssued), now: start) == .issued)
+            #expect(try await store.recoveryCodes(of: person.id).left == 0)
+        }
+        await database.remove()
     }
 }

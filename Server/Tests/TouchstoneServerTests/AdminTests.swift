@@ -27,6 +27,7 @@ extension ServerTests {
                     for token in [nil, "wrong", TestServer.serviceSecret] {
                         let path = operation.path.replacing("{id}", with: "AAAA")
                             .replacing("{session}", with: "AAAA").replacing("{credential}", with: "AAAA")
+                            .replacing("{link}", with: "AAAA")
                         let answer = try await server.call(
                             .init(rawValue: operation.method.rawValue),
                             path,

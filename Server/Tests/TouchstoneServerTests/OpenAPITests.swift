@@ -79,6 +79,7 @@ extension ServerTests {
         func replies() async throws {
             try await TestServer.with {
                 $0.endorsement = .any
+                $0.selfRegistration = true
             } _: { server in
                 let documents = [
                     try #require(try await server.call(.GET, "/v1/openapi.json").json),
@@ -201,6 +202,34 @@ extension ServerTests {
                 try check("pageFile", try await server.call(.GET, "/assets/none"))
                 try check("openAPI", try await server.call(.GET, "/v1/openapi.json"))
                 try check("changePassword", try await user.call(.PUT, "/v1/me/password", ["new": "x"]))
+                try check("recoveryCodes", try await user.call(.GET, "/v1/me/recovery-codes"))
+                let codes = try await user.call(.POST, "/v1/me/recovery-codes")
+                try check("makeRecoveryCodes", codes)
+                try check("recoveryCodes", try await user.call(.GET, "/v1/me/recovery-codes"))
+                try check("exportAccount", try await user.call(.GET, "/v1/account/export"))
+                try check(
+                    "deleteOwnAccount",
+                    try await user.call(.DELETE, "/v1/account", ["username": "x"])
+                )
+                let code = codes["codes"]?.array?.first?.string ?? ""
+                try check("recover", try await server.recover("nobody", code))
+                try check("recover", try await server.recover(user.name, code))
+                try check("redeemLink", try await server.redeem("x"))
+                let link = try await server.link(user.id)
+                let key = SoftProofKey()
+                let redeemed = try await server.redeem(link, key: key)
+                try check("redeemLink", redeemed)
+                let limited = try user.inSession(redeemed, key: key)
+                try check("me", try await limited.call(.GET, "/v1/me"))
+                try check("listSessions", try await user.call(.GET, "/v1/sessions"))
+                try check("listSessions", try await limited.call(.GET, "/v1/sessions"))
+                let registration: JSONValue = ["username": "dora", "password": .string(TestUser.password)]
+                for _ in 0..<2 {
+                    try check(
+                        "registerAccount",
+                        try await server.call(.POST, "/v1/accounts", registration)
+                    )
+                }
                 try check(
                     "restoreOwnCredential",
                     try await user.call(.POST, "/v1/credentials/\(id)/restore")
@@ -234,6 +263,14 @@ extension ServerTests {
                     "setPassword",
                     try await server.admin(.PUT, "\(path)/password", ["new": "staples of anything"])
                 )
+                for body: JSONValue in [["kind": "recovery", "credentials": "end"], ["kind": "x"]] {
+                    try check("createUserLink", try await server.admin(.POST, "\(path)/links", body))
+                }
+                let links = try await server.admin(.GET, "\(path)/links")
+                try check("userLinks", links)
+                let digest = links["links"]?.array?.first?["id"]?.string ?? ""
+                try check("revokeUserLink", try await server.admin(.DELETE, "\(path)/links/\(digest)"))
+                try check("revokeUserLink", try await server.admin(.DELETE, "\(path)/links/\(digest)"))
                 try check("lockUser", try await server.admin(.POST, "\(path)/lock"))
                 try check("unlockUser", try await server.admin(.POST, "\(path)/unlock"))
                 try check("userSessions", try await server.admin(.GET, "\(path)/sessions"))

@@ -25,7 +25,7 @@ public protocol AdministrationStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Locks an account and ends its sessions, or unlocks it.
+    /// Locks an account and ends its sessions and links, or unlocks it.
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func setLocked(

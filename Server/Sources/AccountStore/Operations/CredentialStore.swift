@@ -4,8 +4,9 @@ public protocol CredentialStore: Sendable {
     ///
     /// Labels of superseded credentials are free, so that a device that is set up again keeps its own.
     /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
-    /// their sessions end, except the requesting session. Throws ``StoreError/Conflict/credentialExists``,
-    /// ``StoreError/Conflict/tooManyCredentials``, or ``StoreError/Code/notFound`` when the account was deleted.
+    /// their sessions end, except the requesting session. Sessions with a ``SessionTask`` end in any case. Throws
+    /// ``StoreError/Conflict/credentialExists``, ``StoreError/Conflict/tooManyCredentials``, or
+    /// ``StoreError/Code/notFound`` when the account was deleted.
     func registerCredential(
         _ credential: Credential,
         keeping session: SessionID?,
@@ -64,7 +65,8 @@ public protocol CredentialStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Changes an account's password and ends all sessions except the requesting one.
+    /// Changes an account's password and ends all sessions except the requesting one, and that too if it has a
+    /// ``SessionTask``.
     ///
     /// `checked` is the hash that the old password was checked against (nil: the account had none); an administrator
     /// passes the stored one. Throws ``StoreError/Conflict/passwordChanged`` when the stored hash differs by now, or

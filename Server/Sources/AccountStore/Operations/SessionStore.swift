@@ -95,6 +95,19 @@ public struct LoginCompletion: Sendable {
         /// The password, with the hash it was checked against; and its hash with a new cost, if it must be stored
         /// again.
         case password(checked: String, rehashed: String?)
+        /// A link as it was read, which is used up.
+        case link(AccountLink)
+        /// A recovery code by its digest, which is used up, and what becomes of the other credentials.
+        case recoveryCode([UInt8], FormerCredentials)
+
+        /// What becomes of the account's credentials.
+        package var formerCredentials: FormerCredentials {
+            switch self {
+            case .credential, .password: .keep
+            case .link(let link): link.credentials
+            case .recoveryCode(_, let choice): choice
+            }
+        }
     }
 
     /// The session that a login leads to.
@@ -194,6 +207,10 @@ public enum LoginRefusal: String, Sendable, CaseIterable {
     case weakerMethod = "weaker_method"
     /// The access token is to be bound to the session's key, and the session has none.
     case noKey = "no_key"
+    /// The link was used, replaced or revoked meanwhile, or has expired.
+    case noLink = "no_link"
+    /// The account has no such recovery code (any more).
+    case noRecoveryCode = "no_recovery_code"
 }
 
 /// A request to refresh tokens.
@@ -255,4 +272,6 @@ public enum RefreshRefusal: String, Sendable, CaseIterable {
     case accountLocked = "account_locked"
     /// The access token is to be bound to the session's key, and the session has none.
     case noKey = "no_key"
+    /// The session has a ``SessionTask``, and gets no token for a resource server.
+    case limitedSession = "limited_session"
 }

@@ -14,6 +14,9 @@ public protocol TransactionStore: Sendable {
     /// The transactions that wait for their owner, oldest first, at most ``Limits/pendingTransactions``.
     func pendingTransactions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Transaction]
 
+    /// The transactions of an account that are kept, newest first, at most ``Limits/exportedTransactions`` and one more.
+    func transactions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Transaction]
+
     /// Decides a transaction, once: of several decisions the first counts.
     ///
     /// One transaction of the database reads status and credential, verifies, and decides, so that a confirmation that

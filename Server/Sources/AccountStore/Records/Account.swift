@@ -37,10 +37,14 @@ public struct PasswordRecord: Sendable, Equatable {
     public var hash: String
     /// When it was chosen; rehashing with a new cost does not change it.
     public var changedAt: Timestamp
+    /// Whether an administrator chose it only for the next sign-in, which has to change it
+    /// (``SessionTask/changePassword``).
+    public var mustChange: Bool
 
     /// Creates a password record.
-    public init(hash: String, changedAt: Timestamp) {
+    public init(hash: String, changedAt: Timestamp, mustChange: Bool = false) {
         self.hash = hash
         self.changedAt = changedAt
+        self.mustChange = mustChange
     }
 }

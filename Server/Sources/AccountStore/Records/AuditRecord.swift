@@ -61,6 +61,16 @@ extension AuditEvent.Name {
     public static let loginLock = Self(rawValue: "authn_login_lock")
     /// The password was changed.
     public static let passwordChange = Self(rawValue: "authn_password_change")
+    /// An administrator made a link; the reason is its kind.
+    public static let linkIssued = Self(rawValue: "link_issued")
+    /// A link was used; the reason is its kind, and a refusal is ``loginFail``.
+    public static let linkRedeemed = Self(rawValue: "link_redeemed")
+    /// An administrator revoked a link.
+    public static let linkRevoked = Self(rawValue: "link_revoked")
+    /// A user made recovery codes, which replace the former ones.
+    public static let recoveryCodesCreated = Self(rawValue: "recovery_codes_created")
+    /// A recovery code was used; a refusal is ``loginFail``.
+    public static let recoveryCodeUsed = Self(rawValue: "recovery_code_used")
     /// A change of the password was refused.
     public static let passwordChangeFail = Self(rawValue: "authn_password_change_fail")
     /// Tokens were revoked.

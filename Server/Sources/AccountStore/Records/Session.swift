@@ -26,6 +26,8 @@ public struct Session: Sendable, Equatable {
     public let client: String
     /// The network address at sign-in, for the list of sessions.
     public let address: String
+    /// The one thing that it is for; nil: everything that its class allows.
+    public let task: SessionTask?
 
     /// Creates a session.
     public init(
@@ -41,7 +43,8 @@ public struct Session: Sendable, Equatable {
         idleLifetime: Duration,
         thumbprint: [UInt8]? = nil,
         client: String = "",
-        address: String = ""
+        address: String = "",
+        task: SessionTask? = nil
     ) {
         self.id = id
         self.account = account
@@ -56,10 +59,19 @@ public struct Session: Sendable, Equatable {
         self.thumbprint = thumbprint
         self.client = client
         self.address = address
+        self.task = task
     }
 
     /// When its refresh token expires if unused: the earlier of both limits.
     public var refreshExpiresAt: Timestamp { min(expiresAt, lastUsedAt + idleLifetime) }
+}
+
+/// What a limited session may do; it may do nothing else, and ends once that is done.
+public enum SessionTask: String, Sendable, CaseIterable {
+    /// Registering a credential or setting a password, one of both: after an ``AccountLink`` or a recovery code.
+    case setUp = "set_up"
+    /// Changing the password, which an administrator chose.
+    case changePassword = "change_password"
 }
 
 /// The digests of a client's two tokens.

@@ -1,5 +1,7 @@
 /// The strength of an authentication (OpenID EAP ACR Values 1.0), and its methods (RFC 8176).
 package enum AuthenticationContext {
+    /// No authentication to rely on (OpenID Connect Core 1.0, section 2): a link or a recovery code.
+    package static let unauthenticated = "0"
     package static let password = "pwd"
     package static let phishingResistant = "phr"
     package static let phishingResistantHardware = "phrh"

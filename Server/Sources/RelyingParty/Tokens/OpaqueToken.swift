@@ -19,6 +19,8 @@ public struct OpaqueToken: Sendable, Equatable {
         case bootstrap = "ts_bt_"
         /// Grants access to the administrators' API.
         case administration = "ts_ad_"
+        /// Lets the owner of an account in, once, to set up a credential.
+        case link = "ts_lk_"
     }
 
     private static let timeByteCount = 6

@@ -10,7 +10,7 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth]
+        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh]
     }
 
     /// Translates the placeholders to a database's SQL.
@@ -193,5 +193,23 @@ package enum Schema {
             thumbprint BYTES NOT NULL PRIMARY KEY, public_key BYTES NOT NULL, expires_at NUMBER NOT NULL
         ) BY KEY
         """
+    ]
+
+    /// Limited sessions, passwords that have to be changed, links and recovery codes.
+    private static let seventh = [
+        "ALTER TABLE sessions ADD COLUMN task TEXT",
+        "ALTER TABLE accounts ADD COLUMN password_must_change NUMBER NOT NULL DEFAULT 0",
+        """
+        CREATE TABLE account_links (
+            digest BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, kind TEXT NOT NULL, credentials TEXT NOT NULL,
+            created_at NUMBER NOT NULL, expires_at NUMBER NOT NULL
+        ) BY KEY
+        """,
+        "CREATE INDEX links_of_account ON account_links (account)",
+        """
+        CREATE TABLE recovery_codes (
+            account BYTES NOT NULL, digest BYTES NOT NULL, created_at NUMBER NOT NULL, PRIMARY KEY (account, digest)
+        ) BY KEY
+        """,
     ]
 }

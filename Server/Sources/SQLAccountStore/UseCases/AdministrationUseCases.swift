@@ -8,7 +8,6 @@ private enum Statements {
     static let rename = SQLStatement("UPDATE accounts SET username = $2, display_name = $3 WHERE id = $1")
     static let lock = SQLStatement("UPDATE accounts SET locked_at = $2 WHERE id = $1")
     static let remove = SQLStatement("DELETE FROM accounts WHERE id = $1")
-    static let removeCredentials = SQLStatement("DELETE FROM credentials WHERE account = $1")
     static let anyAdmin = SQLStatement("SELECT digest FROM admin_tokens LIMIT 1")
     static let offer = SQLStatement(
         """
@@ -53,7 +52,8 @@ extension SQLConnection {
             .of(account.createdAt),
             .of(account.lockedAt),
             .of(account.password?.hash),
-            .of(account.password?.changedAt)
+            .of(account.password?.changedAt),
+            .of(account.password?.mustChange ?? false)
         )
     }
 
@@ -82,7 +82,10 @@ extension SQLConnection {
     func setLocked(_ locked: Bool, account id: AccountID, audit: AuditEvent, now: Timestamp) throws {
         _ = try existingAccount(id)
         try execute(Statements.lock, .of(id), .of(locked ? now : nil))
-        if locked { _ = try endSessions(of: id, except: nil) }
+        if locked {
+            _ = try endSessions(of: id, except: nil)
+            try removeLinks(of: id)
+        }
         try appendAudit(audit.of(id), now: now)
     }
 
@@ -90,7 +93,9 @@ extension SQLConnection {
         _ = try existingAccount(id)
         _ = try endSessions(of: id, except: nil)
         try appendAudit(audit.of(id), now: now)
-        try execute(Statements.removeCredentials, .of(id))
+        try removeCredentials(of: id)
+        try removeLinks(of: id)
+        try removeRecoveryCodes(of: id)
         try execute(Statements.remove, .of(id))
     }
 

@@ -31,8 +31,11 @@ private enum Statements {
         """
     )
     static let setPassword = SQLStatement(
-        "UPDATE accounts SET password_hash = $2, password_changed_at = $3 WHERE id = $1"
+        """
+        UPDATE accounts SET password_hash = $2, password_changed_at = $3, password_must_change = $4 WHERE id = $1
+        """
     )
+    static let removeAll = SQLStatement("DELETE FROM credentials WHERE account = $1")
 }
 
 extension SQLConnection {
@@ -89,6 +92,7 @@ extension SQLConnection {
         var labelled = credential
         labelled.label = Credential.distinct(credential.label, among: remaining.map(\.label))
         try execute(SQLQuery(Statements.insert, labelled.values))
+        try endLimitedSessions(of: credential.account)
         try appendAudit(events, after: head, now: now)
         return RegisteredCredential(credential: labelled, superseded: superseded.map(\.id))
     }
@@ -175,11 +179,22 @@ extension SQLConnection {
         }
         try setPassword(of: id, password)
         _ = try endSessions(of: id, except: session)
+        try endLimitedSessions(of: id)
         try appendAudit(audit.of(id), now: now)
     }
 
+    func removeCredentials(of account: AccountID) throws {
+        try execute(Statements.removeAll, .of(account))
+    }
+
     func setPassword(of id: AccountID, _ password: PasswordRecord?) throws {
-        try execute(Statements.setPassword, .of(id), .of(password?.hash), .of(password?.changedAt))
+        try execute(
+            Statements.setPassword,
+            .of(id),
+            .of(password?.hash),
+            .of(password?.changedAt),
+            .of(password?.mustChange ?? false)
+        )
     }
 
     /// Why the credential is refused by its stored state (nil: it is accepted).

@@ -176,11 +176,16 @@ extension SQLConnection {
                 head: state.auditHead
             )
         }
+        if completion.method.formerCredentials == .end {
+            let removed = try endCredentials(of: id)
+            let events = removed.map { audit.saying(.credentialRemoved, reason: "recovery", credential: $0) }
+            return try begin(completion, [audit] + events, beside: [], head: state.auditHead)
+        }
         let others = try state.sessions.map { row in
             var row = row
             return try OtherSession(&row)
         }
-        return try begin(completion, audit, beside: others, head: state.auditHead)
+        return try begin(completion, [audit], beside: others, head: state.auditHead)
     }
 
     private func refusal(
@@ -199,6 +204,10 @@ extension SQLConnection {
         switch completion.method {
         case .password(let checked, _):
             return account.password?.hash == checked ? nil : .passwordChanged
+        case .link(let link):
+            return try useLink(link.digest, of: account.id, now: completion.now) ? nil : .noLink
+        case .recoveryCode(let digest, _):
+            return try useRecoveryCode(digest, of: account.id) ? nil : .noRecoveryCode
         case .credential(let use):
             return try take(use, of: credential, now: completion.now)
         }
@@ -207,7 +216,7 @@ extension SQLConnection {
     /// A new session; expired ones and the oldest beyond the limit are removed.
     private func begin(
         _ completion: LoginCompletion,
-        _ audit: AuditEvent,
+        _ events: [AuditEvent],
         beside others: [OtherSession],
         head: [SQLRow]
     ) throws -> LoginOutcome {
@@ -221,13 +230,13 @@ extension SQLConnection {
         for id in over.map(\.id) + ended { try removeSession(id, of: session.account) }
         try insert(session, epoch: 0)
         try insert(completion.tokens, of: session, epoch: 0)
-        var events = [audit]
-        for id in ended {
-            var event = audit.saying(.sessionsExceeded)
+        let exceeded = ended.map { id in
+            var event = completion.audit.of(session.account).saying(.sessionsExceeded)
+            if case .credential(let use) = completion.method { event.credential = use.id }
             event.session = id
-            events.append(event)
+            return event
         }
-        try appendAudit(events, after: head, now: completion.now)
+        try appendAudit(events + exceeded, after: head, now: completion.now)
         return .completed(session, ended: ended)
     }
 

@@ -41,6 +41,7 @@ extension SQLConnection {
         if let proof = request.proof, try takeProof(proof) == .replayed { return .proofReplayed }
         guard stored.account.lockedAt == nil else { return .accountLocked }
         if request.tokens.needsKey, session.thumbprint == nil { return .noKey }
+        guard session.task == nil || request.tokens.grant == nil else { return .limitedSession }
         guard session.refreshExpiresAt > request.now else {
             try removeSession(session.id, of: session.account)
             return .expired

@@ -4,7 +4,10 @@ internal import AccountStore
 
 extension Account {
     static let columns =
-        "id, username, display_name, created_at, locked_at, password_hash, password_changed_at"
+        """
+        id, username, display_name, created_at, locked_at, password_hash, password_changed_at, \
+        password_must_change
+        """
 
     init(_ row: inout SQLRow) throws(StoreError) {
         self.init(
@@ -16,7 +19,10 @@ extension Account {
         )
         let hash = try row.optionalText()
         let changedAt = try row.optionalTime()
-        if let hash, let changedAt { password = PasswordRecord(hash: hash, changedAt: changedAt) }
+        let mustChange = try row.flag()
+        if let hash, let changedAt {
+            password = PasswordRecord(hash: hash, changedAt: changedAt, mustChange: mustChange)
+        }
     }
 }
 
@@ -64,7 +70,7 @@ extension Credential {
 extension Session {
     static let columns = """
         account, id, credential, acr, amr, auth_time, created_at, last_used_at, expires_at, idle_lifetime, \
-        thumbprint, client, address, epoch
+        thumbprint, client, address, task, epoch
         """
 
     /// - Returns: the session and its epoch, which its tokens share.
@@ -83,7 +89,8 @@ extension Session {
             idleLifetime: try row.duration(),
             thumbprint: try row.optionalBytes(),
             client: try row.text(),
-            address: try row.text()
+            address: try row.text(),
+            task: try row.optionalWord()
         )
         return (session, try row.integer())
     }
@@ -93,7 +100,7 @@ extension Session {
             .of(account), .of(id), .of(credential), .text(acr), .text(Words.join(amr)), .of(authTime),
             .of(createdAt), .of(lastUsedAt), .of(expiresAt), .of(idleLifetime), .of(thumbprint),
             .text(client),
-            .text(address), .of(epoch),
+            .text(address), .of(task), .of(epoch),
         ]
     }
 }
@@ -197,6 +204,25 @@ extension AdminToken {
     }
 
     var values: [SQLValue] { [.of(digest), .text(name), .of(createdAt), .of(expiresAt)] }
+}
+
+extension AccountLink {
+    static let columns = "digest, account, kind, credentials, created_at, expires_at"
+
+    init(_ row: inout SQLRow) throws(StoreError) {
+        self.init(
+            digest: TokenDigest(try row.bytes()),
+            account: try row.id(),
+            kind: try row.word(),
+            credentials: try row.word(),
+            createdAt: try row.time(),
+            expiresAt: try row.time()
+        )
+    }
+
+    var values: [SQLValue] {
+        [.of(digest), .of(account), .of(kind), .of(credentials), .of(createdAt), .of(expiresAt)]
+    }
 }
 
 /// A list of words in one text; none of them contains a space (transports, `amr`).

@@ -10,6 +10,7 @@ private enum Statements {
     static let removeByCredential = SQLStatement(
         "DELETE FROM sessions WHERE account = $1 AND credential = $2 AND id <> $3"
     )
+    static let removeLimited = SQLStatement("DELETE FROM sessions WHERE account = $1 AND task IS NOT NULL")
     static let ofAccount = SQLStatement(
         "SELECT \(Session.columns) FROM sessions WHERE account = $1 ORDER BY created_at DESC, id"
     )
@@ -181,6 +182,11 @@ extension SQLConnection {
         let count = try endSessions(of: account, except: kept)
         if count > 0 { try appendAudit(audit.of(account), now: now) }
         return count
+    }
+
+    /// Ends the sessions that were only to set something up.
+    func endLimitedSessions(of account: AccountID) throws {
+        try execute(Statements.removeLimited, .of(account))
     }
 
     func endSessions(of account: AccountID, by credential: CredentialID, keeping kept: SessionID?) throws {

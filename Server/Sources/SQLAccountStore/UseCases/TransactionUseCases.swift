@@ -13,6 +13,12 @@ private enum Statements {
         ORDER BY created_at, id LIMIT \(Limits.pendingTransactions)
         """
     )
+    static let ofAccount = SQLStatement(
+        """
+        SELECT \(Transaction.columns) FROM transactions WHERE account = $1
+        ORDER BY created_at DESC, id LIMIT \(Limits.exportedTransactions + 1)
+        """
+    )
     static let decide = SQLStatement(
         """
         UPDATE transactions SET status = $2, decided_at = $3, credential = $4, public_key = $5, client_data = $6,
@@ -44,6 +50,13 @@ extension SQLConnection {
     func transaction(_ id: TransactionID, now: Timestamp) throws -> Transaction? {
         guard var row = try row(Statements.one, .of(id)) else { return nil }
         return try Transaction(&row, now: now)
+    }
+
+    func transactions(of account: AccountID, now: Timestamp) throws -> [Transaction] {
+        try rows(Statements.ofAccount, .of(account)).map { row in
+            var row = row
+            return try Transaction(&row, now: now)
+        }
     }
 
     func pendingTransactions(of account: AccountID, now: Timestamp) throws -> [Transaction] {

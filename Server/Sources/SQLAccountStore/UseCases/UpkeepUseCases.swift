@@ -72,6 +72,7 @@ private struct Sweep {
         Sweep("sessions", key: "account", where: "expires_at <= $3 OR last_used_at + idle_lifetime <= $3"),
         Sweep("heartbeats", key: "instance"),
         Sweep("token_keys", key: "thumbprint"),
+        Sweep("account_links", key: "digest"),
     ]
 }
 

@@ -131,7 +131,7 @@ enum UserPropertyRoutes {
         return .json(credential.json)
     }
 
-    private static func cursor(_ call: Call) throws(Problem) -> Int64 {
+    static func cursor(_ call: Call) throws(Problem) -> Int64 {
         guard let text = call.query("after") else { return 0 }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let cursor = Int64(text)
@@ -190,7 +190,7 @@ extension AuditRecord {
 enum AdminAPI {
     static let operations: [Operation] =
         HealthRoutes.operations + BootstrapRoutes.operations + UserRoutes.operations
-        + UserPropertyRoutes.operations + [
+        + UserPropertyRoutes.operations + UserLinkRoutes.operations + [
             Operation(.get, "/admin/v1/openapi.json", "adminOpenAPI", .open) { service, _ in
                 let (address, hasTLS) = (service.configuration.adminListen, service.configuration.adminTLS)
                 let server = "\(hasTLS ? "https" : "http")://\(address.text)"

@@ -50,19 +50,18 @@ enum UserRoutes {
     /// - Throws: ``Problem`` with `invalid_request` or `username_taken`; ``StoreError``.
     private static func username(_ text: String, of id: AccountID?, _ service: Service) async throws -> String
     {
-        let name: String
-        do throws(Username.Refusal) { name = try Username.prepared(text) } catch {
-            var problem = Problem(.invalidRequest, "members of the body are wrong")
-            problem.faults = [Problem.Fault(pointer: "/username", detail: error.detail)]
-            throw problem
-        }
-        // An account from before names were mapped by width: who types its name means that one.
-        for form in TypedName(text).forms where form != name {
-            guard try await service.store.account(username: form).map({ $0.id == id }) ?? true else {
-                throw Problem(.usernameTaken)
-            }
-        }
+        let name = try prepared(text)
+        try await service.requireFree(text, as: name, of: id)
         return name
+    }
+
+    /// The form in which a new name is stored.
+    ///
+    /// - Throws: ``Problem`` with `invalid_request`.
+    static func prepared(_ text: String) throws(Problem) -> String {
+        do throws(Username.Refusal) { return try Username.prepared(text) } catch {
+            throw .invalidMember("username", error.detail)
+        }
     }
 
     private static func create(_ service: Service, _ call: Call) async throws -> Reply {
@@ -70,12 +69,20 @@ enum UserRoutes {
         let text = reader.string("username", bytes: 1...1024)
         let displayName = reader.optionalLabel("displayName")
         let password = reader.optionalString("password", bytes: 0...PasswordPolicy.mostBytes)
+        let mustChange = reader.optionalBool("mustChangePassword") ?? false
         try reader.finish()
+        guard !mustChange || password != nil else {
+            throw Problem.invalidMember("mustChangePassword", "needs a password")
+        }
         let name = try await username(text, of: nil, service)
         var record: PasswordRecord?
         if let password {
             try service.passwordPolicy.check(password, username: name)
-            record = PasswordRecord(hash: try await service.passwords.hash(password), changedAt: call.now)
+            record = PasswordRecord(
+                hash: try await service.passwords.hash(password),
+                changedAt: call.now,
+                mustChange: mustChange
+            )
         }
         let account = Account(
             id: .random(byteCount: 32),
@@ -132,17 +139,22 @@ enum UserRoutes {
         let account = try await account(service, call)
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let new = reader.string("new", bytes: 0...PasswordPolicy.mostBytes)
+        let mustChange = reader.optionalBool("mustChangePassword") ?? false
         try reader.finish()
         try service.passwordPolicy.check(new, username: account.username)
         try await service.store.changePassword(
             of: account.id,
             checked: account.password?.hash,
-            to: PasswordRecord(hash: try await service.passwords.hash(new), changedAt: call.now),
+            to: PasswordRecord(
+                hash: try await service.passwords.hash(new),
+                changedAt: call.now,
+                mustChange: mustChange
+            ),
             keeping: nil,
             audit: call.event(
                 .passwordChange,
                 account: account.id,
-                reason: "administrator",
+                reason: mustChange ? "administrator_must_change" : "administrator",
                 details: call.adminDetails()
             ),
             now: call.now
@@ -169,6 +181,20 @@ enum UserRoutes {
     }
 }
 
+extension Service {
+    /// Requires that nobody else has a name in another form that somebody may type.
+    ///
+    /// - Throws: ``Problem`` with `username_taken`; ``StoreError``.
+    func requireFree(_ text: String, as name: String, of id: AccountID?) async throws {
+        // An account from before names were mapped by width: who types its name means that one.
+        for form in TypedName(text).forms where form != name {
+            guard try await store.account(username: form).map({ $0.id == id }) ?? true else {
+                throw Problem(.usernameTaken)
+            }
+        }
+    }
+}
+
 extension Account {
     /// The form for administrators.
     var json: JSONValue {
@@ -181,6 +207,7 @@ extension Account {
             "lockedAt": lockedAt.map { .integer($0.seconds) },
             "hasPassword": .bool(password != nil),
             "passwordChangedAt": password.map { .integer($0.changedAt.seconds) },
+            "mustChangePassword": password?.mustChange == true ? true : nil,
         ])
     }
 }

@@ -11,7 +11,7 @@ extension ServerConfiguration {
         "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
         "admin-tls",
         "trusted-proxies", "client-address-header", "rp-id", "rp-name", "origins", "top-origins",
-        "passkey-hints", "account-page", "cors-origins",
+        "passkey-hints", "account-page", "self-registration", "cors-origins",
         "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
         "audit-retention", "audit-head-file", "audit-head-interval", "passwords-per-minute",
@@ -98,6 +98,7 @@ extension ServerConfiguration {
         case "top-origins": topOrigins = try setting.origins()
         case "passkey-hints": passkeyHints = try setting.flag()
         case "account-page": accountPage = try setting.flag()
+        case "self-registration": selfRegistration = try setting.flag()
         case "cors-origins":
             for origin in setting.list where PublicURL(origin)?.origin != origin {
                 throw setting.fault("must be origins as browsers write them, such as https://app.example.org")

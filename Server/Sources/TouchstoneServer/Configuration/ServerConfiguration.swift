@@ -49,6 +49,9 @@ public struct ServerConfiguration: Sendable {
     /// Other origins whose pages may call the API from a browser, also with the session's cookies.
     public var corsOrigins: Set<String> = []
 
+    /// Whether people can make accounts for themselves.
+    public var selfRegistration = false
+
     // MARK: Lifetimes
 
     /// The profile that determines the lifetime of sessions.

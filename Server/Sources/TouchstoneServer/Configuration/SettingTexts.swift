@@ -29,6 +29,7 @@ extension ServerConfiguration {
         case "top-origins": topOrigins.joined(separator: " ")
         case "passkey-hints": Self.text(passkeyHints)
         case "account-page": Self.text(accountPage)
+        case "self-registration": Self.text(selfRegistration)
         case "cors-origins": corsOrigins.sorted().joined(separator: " ")
         case "profile": profile.rawValue
         case "access-token-lifetime": "\(accessTokenLifetime)"

@@ -64,6 +64,10 @@ public struct Problem: Error, Sendable, Equatable {
         case accountLockedByAdmin = "account_locked_by_admin"
         /// Authenticated, but not allowed.
         case forbidden
+        /// The session is only to set up a credential, or to change the password.
+        case sessionLimited = "session_limited"
+        /// The password must be changed before it signs in, and not in this form.
+        case passwordChangeRequired = "password_change_required"
         /// No such object of the caller.
         case notFound = "not_found"
         /// The path exists with other methods.
@@ -76,6 +80,8 @@ public struct Problem: Error, Sendable, Equatable {
         case usernameTaken = "username_taken"
         /// An unknown, used or expired ceremony.
         case ceremonyExpired = "ceremony_expired"
+        /// A link that is unknown, used, replaced, revoked or expired.
+        case linkInvalid = "link_invalid"
         /// More than 64 KiB.
         case contentTooLarge = "content_too_large"
         /// Not the content type of the endpoint.
@@ -102,11 +108,13 @@ public struct Problem: Error, Sendable, Equatable {
             switch self {
             case .invalidRequest, .invalidDPoPProof, .useDPoPNonce, .invalidTarget, .invalidScope: 400
             case .authenticationFailed, .invalidToken, .insufficientUserAuthentication: 401
-            case .insufficientScope, .credentialSuspended, .accountLockedByAdmin, .forbidden: 403
+            case .insufficientScope, .credentialSuspended, .accountLockedByAdmin, .forbidden, .sessionLimited,
+                .passwordChangeRequired:
+                403
             case .notFound: 404
             case .methodNotAllowed: 405
             case .credentialExists, .transactionNotPending, .usernameTaken: 409
-            case .ceremonyExpired: 410
+            case .ceremonyExpired, .linkInvalid: 410
             case .contentTooLarge: 413
             case .unsupportedMediaType: 415
             case .expectationFailed: 417
@@ -132,12 +140,15 @@ public struct Problem: Error, Sendable, Equatable {
             case .credentialSuspended: "The credential is suspended"
             case .accountLockedByAdmin: "The account is locked"
             case .forbidden: "Not allowed"
+            case .sessionLimited: "The session is for one thing only"
+            case .passwordChangeRequired: "The password has to be changed"
             case .notFound: "Not found"
             case .methodNotAllowed: "The method is not allowed here"
             case .credentialExists: "The credential is registered"
             case .transactionNotPending: "The transaction is not pending"
             case .usernameTaken: "The name is taken"
             case .ceremonyExpired: "The ceremony is unknown, used or too old"
+            case .linkInvalid: "The link is unknown, used, replaced or too old"
             case .contentTooLarge: "The body is too large"
             case .unsupportedMediaType: "The content type is not supported"
             case .expectationFailed: "The expectation cannot be met"
@@ -159,6 +170,13 @@ public struct Problem: Error, Sendable, Equatable {
     public init(_ code: Code, _ detail: String? = nil) {
         self.code = code
         self.detail = detail
+    }
+
+    /// One member of the body is wrong.
+    static func invalidMember(_ name: String, _ detail: String) -> Problem {
+        var problem = Problem(.invalidRequest, "members of the body are wrong")
+        problem.faults = [Fault(pointer: "/\(name)", detail: detail)]
+        return problem
     }
 
     /// A failed login; `reason` is for the audit record.

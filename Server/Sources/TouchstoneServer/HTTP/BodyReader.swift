@@ -183,6 +183,18 @@ struct MemberReader {
         return choice
     }
 
+    /// A case of an enumeration that has to be there; nil after a fault.
+    mutating func requiredChoice<Choice: RawRepresentable & CaseIterable>(_ name: String) -> Choice?
+    where Choice.RawValue == String {
+        let text = string(name, bytes: 0...64)
+        guard object[name] != nil else { return nil }
+        let choice = Choice(rawValue: text)
+        if choice == nil {
+            fail(name, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return choice
+    }
+
     /// An object.
     mutating func object(_ name: String) -> JSONValue {
         guard let value = object[name] else {

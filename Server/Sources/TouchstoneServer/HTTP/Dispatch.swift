@@ -37,7 +37,7 @@ private struct Dispatched {
         )
         var response: Response
         do {
-            call.caller = try await caller(of: call, operation.access)
+            call.caller = try await caller(of: call, operation)
             response = try await operation.handle(service, call).response()
         } catch {
             log(error, call, operation)
@@ -67,19 +67,21 @@ private struct Dispatched {
     /// Identifies the caller as the operation requires.
     ///
     /// - Throws: ``Problem``; ``StoreError``.
-    private func caller(of call: Call, _ access: Operation.Access) async throws -> Call.Caller {
+    private func caller(of call: Call, _ operation: Operation) async throws -> Call.Caller {
+        let access = operation.access
         let credentials = ServiceCredentials(call.request)
         let token: String? = if case .bearer(let token) = credentials { token } else { nil }
         switch access {
         case .open: return .anybody
         case .openOrSession:
-            if let token { return .session(try await session(token, call)) }
-            // A caller with only an expired cookie is anonymous.
-            return try await sessionInCookies(call).map { .session($0) } ?? .anybody
-        case .session: return .session(try await session(token, call))
+            if let token { return .session(try await session(token, call, operation)) }
+            // A caller with only an expired cookie, or that of a limited session, is anonymous.
+            let session = try await sessionInCookies(call)
+            return session.flatMap { $0.session.task == nil ? .session($0) : nil } ?? .anybody
+        case .session: return .session(try await session(token, call, operation))
         case .fresh:
-            var session = try await session(token, call)
-            try service.requireFresh(session, call)
+            var session = try await session(token, call, operation)
+            if session.session.task == nil { try service.requireFresh(session, call) }
             do {
                 session.proof = try await service.possession(of: session, token, call)
             } catch var problem as Problem where [.invalidDPoPProof, .useDPoPNonce].contains(problem.code) {
@@ -96,7 +98,7 @@ private struct Dispatched {
             if let name = credentials.flatMap(service.serviceSecrets.service) { return .service(name) }
             // Not the session of a cookie: whoever sends Basic is no page.
             if case .basic = credentials { throw Problem.invalidToken(wasShown: false) }
-            return .session(try await session(token, call))
+            return .session(try await session(token, call, operation))
         case .admin:
             guard let token, let parsed = OpaqueToken(token, .administration),
                 let admin = try await service.store.adminToken(TokenDigest(parsed.digest), now: call.now)
@@ -108,10 +110,16 @@ private struct Dispatched {
         }
     }
 
-    private func session(_ token: String?, _ call: Call) async throws -> AuthenticatedSession {
+    /// The calling session, whose task, if it has one, the operation must serve.
+    private func session(_ token: String?, _ call: Call, _ operation: Operation) async throws
+        -> AuthenticatedSession
+    {
         let session =
             if let token { try await live(token, call) } else { try await sessionInCookies(call) }
         guard let session else { throw Problem.invalidToken(wasShown: token != nil) }
+        if let task = session.session.task, !operation.tasks.contains(task) {
+            throw Problem(.sessionLimited, task.limits)
+        }
         return session
     }
 
@@ -133,6 +141,16 @@ private struct Dispatched {
         var session = try await live(token, call)
         session?.isInCookies = true
         return session
+    }
+}
+
+extension SessionTask {
+    /// What a session with it can do.
+    fileprivate var limits: String {
+        switch self {
+        case .setUp: "it can register a credential or set a password, and ends with that"
+        case .changePassword: "it can change the password, and ends with that"
+        }
     }
 }
 

@@ -14,6 +14,8 @@ struct Operation: Sendable {
     var hasOAuthErrors = false
     /// Whether a request may carry a DPoP proof: then the response has the current nonce.
     let takesDPoP: Bool
+    /// The tasks of limited sessions that the operation serves; without any it refuses such sessions.
+    let tasks: Set<SessionTask>
     let handle: @Sendable (Service, Call) async throws -> Reply
 
     init(
@@ -23,6 +25,7 @@ struct Operation: Sendable {
         _ access: Access,
         hasOAuthErrors: Bool = false,
         takesDPoP: Bool = false,
+        tasks: Set<SessionTask> = [],
         handle: @escaping @Sendable (Service, Call) async throws -> Reply
     ) {
         self.method = method
@@ -31,6 +34,7 @@ struct Operation: Sendable {
         self.access = access
         self.hasOAuthErrors = hasOAuthErrors
         self.takesDPoP = takesDPoP || access == .fresh
+        self.tasks = tasks
         self.handle = handle
     }
 
@@ -43,7 +47,8 @@ struct Operation: Sendable {
         /// Callers with an access token.
         case session
         /// As ``session``, with an authentication within the configured time, and either a session in cookies or a DPoP proof
-        /// of the session's key: for changes of credentials, which an access token alone does not allow.
+        /// of the session's key: for changes of credentials, which an access token alone does not allow. A limited session
+        /// lasts so short that it is fresh.
         case fresh
         /// Services, by a secret in the header.
         case service

@@ -1,3 +1,4 @@
+internal import AccountStore
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -158,8 +159,11 @@ struct OpenAPIDocument: Sendable {
         case .service, .serviceOrForm, .admin: codes.insert(.invalidToken)
         case .openOrSession, .session, .serviceOrSession:
             codes.insert(.invalidToken)
+            if operation.tasks.count < SessionTask.allCases.count { codes.insert(.sessionLimited) }
             if operation.method != .get { codes.insert(.forbidden) }
-        case .fresh: codes.formUnion([.invalidToken, .insufficientUserAuthentication, .forbidden])
+        case .fresh:
+            codes.formUnion([.invalidToken, .insufficientUserAuthentication, .forbidden])
+            if operation.tasks.count < SessionTask.allCases.count { codes.insert(.sessionLimited) }
         }
         return codes
     }

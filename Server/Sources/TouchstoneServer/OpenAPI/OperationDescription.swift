@@ -1,3 +1,4 @@
+internal import AccountStore
 internal import WebAuthnModel
 
 /// The documentation of one operation beyond the data of the operation itself.
@@ -80,8 +81,38 @@ struct OperationDescription: Sendable {
                 .invalidScope,
                 .insufficientUserAuthentication,
                 .accountLockedByAdmin,
+                .passwordChangeRequired,
                 .tooManyAttempts
             ),
+        "redeemLink": Self(
+            "Gets into an account by an administrator's link, once; the session can register a credential or set a password, and "
+                + "ends with that or after 15 minutes."
+        )
+        .json(Schemas.input(["token": Schemas.text(1...256), "client?": label, "session?": session]))
+        .replies(200, "tokens").errors(.linkInvalid, .accountLockedByAdmin, .tooManyAttempts, .forbidden),
+        "recover": Self(
+            "The same by a recovery code, once; credentials says whether what signed in before stays or ends at once."
+        )
+        .json(
+            Schemas.input([
+                "username": name, "code": Schemas.text(1...256), "credentials": Schemas.formerCredentials,
+                "client?": label, "session?": session,
+            ])
+        )
+        .replies(200, "tokens").errors(.authenticationFailed, .tooManyAttempts, .forbidden),
+        "recoveryCodes": Self("How many recovery codes are left.").replies(200, "recoveryCodes"),
+        "makeRecoveryCodes": Self("Makes recovery codes, which are shown only now; the former ones end.")
+            .replies(201, "newRecoveryCodes"),
+        "registerAccount": Self(
+            "Makes an account for oneself, with self-registration on; at most 10 names an hour from an address."
+        )
+        .json(Schemas.input(["username": name, "displayName?": label, "password": password]))
+        .replies(201, "newAccount")
+        .errors(.forbidden, .usernameTaken, .weakPassword, .tooManyAttempts),
+        "exportAccount": Self("All that is kept of the account, without secrets; more of the audit by after.")
+            .query("after", Schemas.number).replies(200, "accountExport"),
+        "deleteOwnAccount": Self("Deletes the account, whose name must be given; its audit stays.")
+            .json(Schemas.input(["username": name])).replies(204),
         "loginOptions": Self(
             "Begins a login, or an authentication again. Options for a name list its credentials, unless passkey-hints is off."
         )
@@ -129,7 +160,7 @@ struct OperationDescription: Sendable {
             .replies(204).errors(.invalidToken, .insufficientScope, .insufficientUserAuthentication),
         "logout": Self("Ends the session.").replies(204),
         "me": Self("The account and its session.").replies(200, "me"),
-        "changePassword": Self("Changes the password; all other sessions end.")
+        "changePassword": Self("Changes the password; all other sessions end, and a limited one too.")
             .json(Schemas.input(["current?": password, "new": password])).replies(204)
             .errors(.authenticationFailed, .weakPassword, .tooManyAttempts),
         "beginActivation": Self("Asks the attestation CA for a certificate.")
@@ -231,7 +262,12 @@ struct OperationDescription: Sendable {
         .query("after", Schemas.string)
         .query("count", ["type": "integer", "minimum": 1, "maximum": 1000]).replies(200, "users"),
         "createUser": Self("Makes an account.")
-            .json(Schemas.input(["username": name, "displayName?": label, "password?": password]))
+            .json(
+                Schemas.input([
+                    "username": name, "displayName?": label, "password?": password,
+                    "mustChangePassword?": Schemas.boolean,
+                ])
+            )
             .replies(201, "user").errors(.usernameTaken, .weakPassword),
         "user": Self("One account.").replies(200, "user"),
         "updateUser": Self("Gives an account other names.")
@@ -239,8 +275,25 @@ struct OperationDescription: Sendable {
             .errors(.usernameTaken),
         "deleteUser": Self("Deletes an account.").replies(204),
         "setPassword": Self("Sets an account's password; its sessions end.")
-            .json(Schemas.input(["new": password])).replies(204).errors(.weakPassword, .authenticationFailed),
-        "lockUser": Self("Keeps an account shut; its sessions end.").replies(200, "user"),
+            .json(Schemas.input(["new": password, "mustChangePassword?": Schemas.boolean])).replies(204)
+            .errors(.weakPassword, .authenticationFailed),
+        "createUserLink": Self(
+            "Makes a link by which the owner gets in once; it replaces one of its kind. A recovery needs credentials: keep or end."
+        )
+        .json(
+            Schemas.input([
+                "kind": Schemas.choice(AccountLink.Kind.allCases.map(\.rawValue)),
+                "credentials?": Schemas.formerCredentials,
+                "expiresIn?": [
+                    "type": "integer", "minimum": .integer(UserLinkRoutes.lifetimes.lowerBound),
+                    "maximum": .integer(UserLinkRoutes.lifetimes.upperBound),
+                ],
+            ])
+        )
+        .replies(201, "link").errors(.accountLockedByAdmin),
+        "userLinks": Self("The links of an account that can be used.").replies(200, "links"),
+        "revokeUserLink": Self("Revokes a link.").replies(204),
+        "lockUser": Self("Keeps an account shut; its sessions and links end.").replies(200, "user"),
         "unlockUser": Self("Opens an account.").replies(200, "user"),
         "userSessions": Self("Sessions of an account.").replies(200, "sessions"),
         "endUserSessions": Self("Ends all sessions of an account.")

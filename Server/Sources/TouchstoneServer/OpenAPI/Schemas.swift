@@ -1,3 +1,4 @@
+internal import AccountStore
 internal import WebAuthnModel
 
 /// JSON Schemas (2020-12) of the API's inputs and outputs.
@@ -47,6 +48,11 @@ enum Schemas {
 
     static let all: JSONValue = .object(JSONObject(named.map { ($0.key, $0.value) }))
 
+    /// What a limited session is for.
+    private static let task = choice(SessionTask.allCases.map(\.rawValue))
+    /// What becomes of an account's credentials when it is recovered.
+    static let formerCredentials = choice(FormerCredentials.allCases.map(\.rawValue))
+
     private static let descriptor = object([
         "type": choice(["public-key"]), "id": bytes, "transports": strings,
     ])
@@ -65,7 +71,8 @@ enum Schemas {
             "access_token?": string, "token_type?": choice(["Bearer", "DPoP"]), "expires_in": integer,
             "scope?": string, "refresh_token?": string, "refresh_bound": boolean, "session_id": bytes,
             "acr": string,
-            "amr": strings, "auth_time": time, "offerDeviceLogin?": boolean,
+            "amr": strings, "auth_time": time, "offerDeviceLogin?": boolean, "task?": task,
+            "credentials?": formerCredentials, "codesLeft?": integer,
         ]),
         "introspection": object([
             "active": boolean, "iss?": string, "sub?": bytes, "username?": string, "aud?": string,
@@ -77,6 +84,25 @@ enum Schemas {
             "id": bytes, "username": string, "displayName": string, "sessionId": bytes, "acr": string,
             "amr": strings, "authTime": time, "hasPassword": boolean,
             "stepUp": array(choice(["passkey", "password"])), "credentials": integer, "sessions": integer,
+            "task?": task,
+        ]),
+        "recoveryCodes": object(["left": integer, "createdAt?": time]),
+        "newRecoveryCodes": object(["codes": strings, "createdAt": time]),
+        "newAccount": object(["id": bytes, "username": string, "displayName": string]),
+        "link": object([
+            "id": bytes, "kind": choice(AccountLink.Kind.allCases.map(\.rawValue)),
+            "credentials": formerCredentials, "createdAt": time, "expiresAt": time, "url?": string,
+        ]),
+        "links": object(["links": array(ref("link"))]),
+        "ownAuditRecord": object([
+            "sequence": integer, "time": integer, "event": string, "reason": string, "session?": bytes,
+            "credential?": bytes, "byAdministrator": boolean, "address?": string, "details?": string,
+        ]),
+        "accountExport": object([
+            "account": ref("user"), "credentials": array(ref("credential")),
+            "sessions": array(ref("session")), "recoveryCodes": integer,
+            "transactions": array(ref("transaction")), "hasOlderTransactions": boolean,
+            "audit": array(ref("ownAuditRecord")), "next?": number,
         ]),
         "requestOptions": object([
             "challenge": bytes, "timeout": integer, "rpId": string, "allowCredentials": array(descriptor),
@@ -122,7 +148,7 @@ enum Schemas {
         "session": object([
             "id": bytes, "current?": boolean, "acr": string, "amr": strings, "authTime": time,
             "createdAt": time, "lastUsedAt": time, "expiresAt": time, "bound": boolean,
-            "credentialId?": bytes, "client?": string, "address": string,
+            "credentialId?": bytes, "client?": string, "address": string, "task?": task,
         ]),
         "sessions": object(["sessions": array(ref("session"))]),
         "activation": object([
@@ -167,7 +193,7 @@ enum Schemas {
             "id": bytes, "username": string, "displayName": string, "mixedScripts?": strings,
             "createdAt": time,
             "lockedAt?": time,
-            "hasPassword": boolean, "passwordChangedAt?": time,
+            "hasPassword": boolean, "passwordChangedAt?": time, "mustChangePassword?": boolean,
         ]),
         "users": object(["users": array(ref("user")), "next?": string]),
         "adminToken": object([

@@ -40,6 +40,8 @@ struct PageFiles: Sendable {
             "page.js": File(script, PackageResources.page_js),
             "account.js": File(script, PackageResources.account_js),
             "sign-in.js": File(script, PackageResources.sign_in_js),
+            "recovery.js": File(script, PackageResources.recovery_js),
+            "own.js": File(script, PackageResources.own_js),
             "transactions.js": File(script, PackageResources.transactions_js),
             "passkeys.js": File(script, PackageResources.passkeys_js),
             "api.js": File(script, PackageResources.api_js),

@@ -7,28 +7,38 @@ internal import WebAuthnModel
 /// The caller's account.
 enum AccountRoutes {
     static let operations: [Operation] = [
-        Operation(.get, "/v1/me", "me", .session, handle: me),
-        Operation(.put, "/v1/me/password", "changePassword", .fresh, handle: changePassword),
-        Operation(.post, "/v1/logout", "logout", .session, handle: logout),
+        Operation(.get, "/v1/me", "me", .session, tasks: Set(SessionTask.allCases), handle: me),
+        Operation(
+            .put,
+            "/v1/me/password",
+            "changePassword",
+            .fresh,
+            tasks: Set(SessionTask.allCases),
+            handle: changePassword
+        ),
+        Operation(.post, "/v1/logout", "logout", .session, tasks: Set(SessionTask.allCases), handle: logout),
     ]
 
     private static func me(_ service: Service, _ call: Call) async throws -> Reply {
         let caller = try call.session
         let credentials = try await service.store.credentials(of: caller.account.id)
         let sessions = try await service.store.sessions(of: caller.account.id, now: call.now)
-        return .json([
-            "id": JSONValue(base64URL: caller.account.id.bytes),
-            "username": .string(caller.account.username),
-            "displayName": .string(caller.account.displayName),
-            "sessionId": JSONValue(base64URL: caller.session.id.bytes),
-            "acr": .string(caller.session.acr),
-            "amr": .array(caller.session.amr.map { .string($0) }),
-            "authTime": .integer(caller.session.authTime.seconds),
-            "hasPassword": .bool(caller.account.password != nil),
-            "stepUp": .array(stepUp(caller, credentials).map { .string($0) }),
-            "credentials": .integer(Int64(credentials.count)),
-            "sessions": .integer(Int64(sessions.count)),
-        ])
+        return .json(
+            JSONValue(members: [
+                "id": JSONValue(base64URL: caller.account.id.bytes),
+                "username": .string(caller.account.username),
+                "displayName": .string(caller.account.displayName),
+                "sessionId": JSONValue(base64URL: caller.session.id.bytes),
+                "acr": .string(caller.session.acr),
+                "amr": .array(caller.session.amr.map { .string($0) }),
+                "authTime": .integer(caller.session.authTime.seconds),
+                "hasPassword": .bool(caller.account.password != nil),
+                "stepUp": .array(stepUp(caller, credentials).map { .string($0) }),
+                "credentials": .integer(Int64(credentials.count)),
+                "sessions": .integer(Int64(sessions.count)),
+                "task": caller.session.task.map { .string($0.rawValue) },
+            ])
+        )
     }
 
     /// How the session can be authenticated again: by methods that are as strong as its own.
@@ -50,7 +60,9 @@ enum AccountRoutes {
         let new = reader.string("new", bytes: 0...PasswordPolicy.mostBytes)
         try reader.finish()
         let account = caller.account
-        if let stored = account.password?.hash {
+        // Whoever got in by a link or a recovery code does not know it.
+        let isSetUp = caller.session.task == .setUp
+        if let stored = account.password?.hash, !isSetUp {
             let attempt = try await service.takePasswordAttempt(account.username, nil, nil, call)
             guard case .correct = try await service.check(current ?? "", against: stored, attempt, call)
             else {
@@ -62,6 +74,9 @@ enum AccountRoutes {
             }
             try await service.store.giveBack([attempt.addressKey], now: call.now)
             try await service.store.reset([attempt.key])
+            if account.password?.mustChange == true, new == current {
+                throw Problem(.weakPassword, "it is the one that has to be changed")
+            }
         }
         try service.passwordPolicy.check(new, username: account.username)
         try await service.store.changePassword(
@@ -69,10 +84,18 @@ enum AccountRoutes {
             checked: account.password?.hash,
             to: PasswordRecord(hash: try await service.passwords.hash(new), changedAt: call.now),
             keeping: caller.session.id,
-            audit: call.event(.passwordChange, account: account.id, session: caller.session.id),
+            audit: call.event(
+                .passwordChange,
+                account: account.id,
+                session: caller.session.id,
+                reason: caller.session.task?.rawValue ?? ""
+            ),
             now: call.now
         )
-        return .noContent
+        if isSetUp { try await service.store.reset([LimitKey("password", account.username)]) }
+        var reply = Reply.noContent
+        service.endTask(of: caller, on: &reply)
+        return reply
     }
 
     private static func logout(_ service: Service, _ call: Call) async throws -> Reply {

@@ -63,6 +63,18 @@ enum LoginRoutes {
             service.metrics.login(method: "password", outcome: "locked")
             throw Problem(.accountLockedByAdmin)
         }
+        let task: SessionTask? = account.password?.mustChange == true ? .changePassword : nil
+        if task != nil {
+            guard renewed == nil, grant == nil, form == .cookie || proof != nil else {
+                // The password was right.
+                try await service.store.giveBack([attempt.addressKey], now: call.now)
+                try await service.store.reset([attempt.key])
+                throw Problem(
+                    .passwordChangeRequired,
+                    "sign in with cookies or a DPoP proof, and without a resource, to change it"
+                )
+            }
+        }
         let session = service.newSession(
             id: renewed?.session.id,
             of: account.id,
@@ -71,6 +83,7 @@ enum LoginRoutes {
             amr: proof == nil ? ["pwd"] : ["pwd", "pop"],
             thumbprint: proof?.thumbprint,
             client: client,
+            task: task,
             call
         )
         let tokens = try await service.newTokens(grant, call.now)
@@ -102,7 +115,8 @@ enum LoginRoutes {
         let devices = (found?.credentials ?? []).filter { $0.kind == .device && $0.suspension == nil }
         let isKnown =
             if let proof { devices.contains { $0.thumbprint == proof.thumbprint } } else { !devices.isEmpty }
-        return try service.reply(tokens, opened, as: form, offersDevice: !isKnown, call)
+        let offer: [(name: String, value: JSONValue)] = [("offerDeviceLogin", .bool(!isKnown))]
+        return try service.reply(tokens, opened, as: form, adding: task == nil ? offer : [], call)
     }
 }
 
@@ -123,11 +137,18 @@ enum LoginRefusalProblem {
         case .credentialSuspended: return Problem(.credentialSuspended)
         case .proofReplayed: return Problem(.invalidDPoPProof, "replayed")
         case .noKey: return .noKey
+        case .noLink: return Problem(.linkInvalid)
         case .noAccount, .noCredential, .counterNotGrown, .clonedCounter, .passwordChanged, .noSession,
-            .weakerMethod:
+            .weakerMethod, .noRecoveryCode:
             return .authenticationFailed(refusal.rawValue)
         }
     }
+}
+
+/// What an attempt is with; its failures in a row are counted separately.
+enum AttemptedSecret: String {
+    case password
+    case recoveryCode = "recovery-code"
 }
 
 /// A password attempt, which counts as a failure until it succeeds.
@@ -166,18 +187,21 @@ extension Service {
         }
     }
 
-    /// Counts an attempt: for the username, or separately for a device that proves a key of the account, so that an
-    /// attacker cannot lock the owner out.
+    /// Counts an attempt with a secret: for the username, or separately for a device that proves a key of the account, so
+    /// that an attacker cannot lock the owner out.
     ///
     /// - Throws: ``Problem`` with `too_many_attempts` or `overloaded`.
     func takePasswordAttempt(
+        with secret: AttemptedSecret = .password,
         _ username: String,
         _ found: AccountWithCredentials?,
         _ proof: VerifiedProof?,
         _ call: Call
     ) async throws -> PasswordAttempt {
         // Under load, requests are refused before they cost a transaction.
-        if passwords.isFull { throw Problem.overloaded("passwords queue up", retryAfter: 1) }
+        if secret == .password, passwords.isFull {
+            throw Problem.overloaded("passwords queue up", retryAfter: 1)
+        }
         let isOwn =
             proof.map { proof in
                 found?.credentials.contains { $0.thumbprint == proof.thumbprint && $0.suspension == nil }
@@ -185,30 +209,52 @@ extension Service {
             } ?? false
         let key =
             isOwn
-            ? LimitKey("password-device", "\(username)/\((proof?.thumbprint ?? []).hexadecimal)")
-            : LimitKey("password", username)
-        let addressKey = LimitKey("password-address", call.limitSubject)
+            ? LimitKey("\(secret.rawValue)-device", "\(username)/\((proof?.thumbprint ?? []).hexadecimal)")
+            : LimitKey(secret.rawValue, username)
+        let limit = addressLimit(call)
         let verdict = try await store.takeAttempt(
             key,
             delay: { ThrottleLadder.delay(afterFailures: $0) },
-            limits: [
-                RateLimit(addressKey, most: configuration.passwordsPerMinute, window: .seconds(60))
-            ],
+            limits: [limit],
             now: call.now
         )
         switch verdict {
         case .allowed(let failures):
-            return PasswordAttempt(key: key, addressKey: addressKey, failures: failures)
+            return PasswordAttempt(key: key, addressKey: limit.key, failures: failures)
         case .wait(_, let until):
             await audit(
-                call.event(.loginFailMax, account: found?.account.id, reason: "password"),
+                call.event(.loginFailMax, account: found?.account.id, reason: secret.rawValue),
                 at: call.now
             )
-            throw throttled("password", until, call)
-        case .exceeded(_, let until):
-            await audit(call.event(.rateLimitExceeded, reason: "password-address"), at: call.now)
-            throw throttled("password-address", until, call)
+            throw throttled(secret.rawValue, until, call)
+        case .exceeded(_, let until): throw await exceeded(until, call)
         }
+    }
+
+    /// Counts an attempt without a username as failed, for the client's address alone.
+    ///
+    /// - Returns: the key, to give the attempt back if it succeeds.
+    /// - Throws: ``Problem`` with `too_many_attempts`; ``StoreError``.
+    func takeAddressAttempt(_ call: Call) async throws -> LimitKey {
+        let limit = addressLimit(call)
+        if case .exceeded(_, let until) = try await store.take([limit], now: call.now) {
+            throw await exceeded(until, call)
+        }
+        return limit.key
+    }
+
+    /// The limit of failed passwords, links and recovery codes of the client's address.
+    private func addressLimit(_ call: Call) -> RateLimit {
+        RateLimit(
+            LimitKey("password-address", call.limitSubject),
+            most: configuration.passwordsPerMinute,
+            window: .seconds(60)
+        )
+    }
+
+    private func exceeded(_ until: Timestamp, _ call: Call) async -> Problem {
+        await audit(call.event(.rateLimitExceeded, reason: "password-address"), at: call.now)
+        return throttled("password-address", until, call)
     }
 
     /// The error for a limit that is exceeded until a time.

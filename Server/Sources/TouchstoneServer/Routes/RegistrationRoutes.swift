@@ -11,8 +11,15 @@ internal import X509
 /// Registering a credential.
 enum RegistrationRoutes {
     static let operations: [Operation] = [
-        Operation(.post, "/v1/credentials/options", "credentialOptions", .fresh, handle: options),
-        Operation(.post, "/v1/credentials", "registerCredential", .fresh, handle: register),
+        Operation(
+            .post,
+            "/v1/credentials/options",
+            "credentialOptions",
+            .fresh,
+            tasks: [.setUp],
+            handle: options
+        ),
+        Operation(.post, "/v1/credentials", "registerCredential", .fresh, tasks: [.setUp], handle: register),
     ]
 
     private static func options(_ service: Service, _ call: Call) async throws -> Reply {
@@ -108,8 +115,10 @@ enum RegistrationRoutes {
             now: call.now
         ).credential
         service.metrics.registration(format: registration.attestation.format, outcome: "success")
-        return Reply.json(stored.json, status: .created)
+        var reply = Reply.json(stored.json, status: .created)
             .with(.location, "/v1/credentials/\(Base64URL.encode(credential.id.bytes))")
+        service.endTask(of: caller, on: &reply)
+        return reply
     }
 
     /// The label of a credential that the client gave none.

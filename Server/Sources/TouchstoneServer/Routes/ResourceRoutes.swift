@@ -144,7 +144,8 @@ extension Service {
         guard let (digest, kind) = try await token(text, call) else { return nil }
         // A statement of its own: the optimiser of Swift 6.3 crashes on the call in a condition.
         let found = try await store.liveSession(digest, kind, now: call.now)
-        guard let live = found else { return nil }
+        // A limited session opens nothing but what it is for.
+        guard let live = found, live.session.task == nil else { return nil }
         guard kind == .access else { return (live, kind, .bearer) }
         // A token of another audience, or of the account's API, says nothing to this service (RFC 7662, section 2.2).
         let audience = live.grant.flatMap { audiences.audience(of: $0) }

@@ -68,6 +68,7 @@ extension Session {
             "credentialId": credential.map { JSONValue(base64URL: $0.bytes) },
             "client": client.isEmpty ? nil : .string(client),
             "address": .string(address),
+            "task": task.map { .string($0.rawValue) },
         ])
     }
 }

@@ -59,7 +59,7 @@ enum TokenRoutes {
                 throw OAuthProblem(.invalidDPoPProof, "the refresh token is bound to a key")
             case .proofReplayed: throw OAuthProblem(.invalidDPoPProof, "replayed")
             case .noKey: throw OAuthProblem(.noKey)
-            case .unknownToken, .expired, .reused, .otherKey, .accountLocked:
+            case .unknownToken, .expired, .reused, .otherKey, .accountLocked, .limitedSession:
                 throw OAuthProblem(.invalidGrant)
             }
         }

@@ -61,7 +61,8 @@ enum WellKnownRoutes {
 enum API {
     static let operations: [Operation] =
         LoginRoutes.operations + PasskeyRoutes.operations + TokenRoutes.operations + ResourceRoutes.operations
-        + AccountRoutes.operations
+        + AccountRoutes.operations + LinkRoutes.operations + RecoveryRoutes.operations
+        + SelfRegistrationRoutes.operations + OwnAccountRoutes.operations
         + AttestationRoutes.operations + RegistrationRoutes.operations + CredentialRoutes.operations
         + SessionRoutes.operations + TransactionRoutes.operations + WellKnownRoutes.operations
         + PageRoutes.operations

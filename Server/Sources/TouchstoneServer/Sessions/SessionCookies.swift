@@ -98,19 +98,25 @@ extension Service {
         return .cookie
     }
 
-    /// The API's *tokens*, the response to logins and refreshes, in the form that the client requested.
+    /// Removes the cookies of a limited session that ended with what a request did.
+    func endTask(of caller: AuthenticatedSession, on reply: inout Reply) {
+        if caller.session.task != nil, caller.isInCookies { cookies.remove(on: &reply) }
+    }
+
+    /// The API's *tokens*, the response to logins and refreshes, in the form that the client requested, with members of one
+    /// operation.
     func reply(
         _ tokens: NewTokens,
         _ session: Session,
         refresh: String? = nil,
         as form: SessionForm,
-        offersDevice: Bool? = nil,
+        adding more: [(name: String, value: JSONValue)] = [],
         _ call: Call
     ) throws -> Reply {
         let refresh = refresh ?? tokens.refresh.text
         var members = try tokens.reply(session, refresh: refresh, now: call.now)
         if form == .cookie { members.removeAll { NewTokens.secretMembers.contains($0.name) } }
-        if let offersDevice { members.append(("offerDeviceLogin", .bool(offersDevice))) }
+        members += more
         var reply = Reply.json(.object(JSONObject(members)))
         if form == .cookie { cookies.set(tokens, refresh: refresh, of: session, now: call.now, on: &reply) }
         return reply

@@ -77,7 +77,7 @@ struct NewTokens: Sendable {
             ("acr", .string(session.acr)),
             ("amr", .array(session.amr.map { .string($0) })),
             ("auth_time", .integer(session.authTime.seconds)),
-        ]
+        ] + (session.task.map { [("task", .string($0.rawValue))] } ?? [])
     }
 
     /// The access token as a JWT: RFC 9068, section 2.2; `cnf` is of RFC 9449, section 6.1.
@@ -144,7 +144,7 @@ extension Service {
         throw .noKey
     }
 
-    /// A new session, or a renewal of the session with an id.
+    /// A new session, or a renewal of the session with an id; one with a task lasts ``Limits/limitedSession``.
     func newSession(
         id: SessionID? = nil,
         of account: AccountID,
@@ -153,9 +153,11 @@ extension Service {
         amr: [String],
         thumbprint: [UInt8]?,
         client: String?,
+        task: SessionTask? = nil,
         _ call: Call
     ) -> Session {
-        Session(
+        let lifetime = task == nil ? .seconds(configuration.lifetime) : Limits.limitedSession
+        return Session(
             id: id ?? .random(),
             account: account,
             credential: credential,
@@ -164,11 +166,12 @@ extension Service {
             authTime: call.now,
             createdAt: call.now,
             lastUsedAt: call.now,
-            expiresAt: call.now + .seconds(configuration.lifetime),
+            expiresAt: call.now + lifetime,
             idleLifetime: .seconds(configuration.idle),
             thumbprint: thumbprint,
             client: client ?? "",
-            address: call.address
+            address: call.address,
+            task: task
         )
     }
 }

@@ -25,5 +25,7 @@ struct PostgreSQLDatabase: TestDatabase {
 
     func run(_ statements: String) throws { try cluster.psql(statements, in: name) }
 
+    func migrate() throws -> (from: Int, to: Int) { try PostgreSQLStore.migrate(.init(conninfo: conninfo)) }
+
     func remove() async { _ = try? cluster.psql("DROP DATABASE \(name) WITH (FORCE)", in: "postgres") }
 }

@@ -88,6 +88,43 @@ enum Sample {
         )
     }
 
+    /// A session that is only for something, as a link opens it.
+    static func limitedSession(
+        _ account: Account,
+        task: SessionTask = .setUp,
+        at now: Timestamp = start
+    ) -> Session {
+        Session(
+            id: .random(),
+            account: account.id,
+            acr: "0",
+            amr: [],
+            authTime: now,
+            createdAt: now,
+            lastUsedAt: now,
+            expiresAt: now + Limits.limitedSession,
+            idleLifetime: .seconds(3600),
+            task: task
+        )
+    }
+
+    /// A link that is valid for an hour.
+    static func link(
+        _ account: Account,
+        _ kind: AccountLink.Kind,
+        _ credentials: FormerCredentials = .keep,
+        at now: Timestamp = start
+    ) -> AccountLink {
+        AccountLink(
+            digest: digest(),
+            account: account.id,
+            kind: kind,
+            credentials: credentials,
+            createdAt: now,
+            expiresAt: now + .seconds(3600)
+        )
+    }
+
     static func event(_ name: AuditEvent.Name = .loginSuccess) -> AuditEvent {
         AuditEvent(name, address: "192.0.2.1", trace: "0f", details: #"{"origin":"https://a.example"}"#)
     }

@@ -25,6 +25,8 @@ protocol TestDatabase: Sendable {
     var writerArguments: [String] { get }
     /// Runs statements of SQL, past the store.
     func run(_ statements: String) throws
+    /// Brings it to this program's version.
+    func migrate() throws -> (from: Int, to: Int)
     /// Deletes it.
     func remove() async
 }
@@ -63,6 +65,8 @@ struct SQLiteDatabase: TestDatabase {
     var writerArguments: [String] { ["sqlite", path] }
 
     func run(_ statements: String) throws { try SQLiteFile.run(statements, on: path) }
+
+    func migrate() throws -> (from: Int, to: Int) { try SQLiteStore.migrate(.init(path: path)) }
 
     func remove() async { try? FileManager.default.removeItem(at: directory) }
 }

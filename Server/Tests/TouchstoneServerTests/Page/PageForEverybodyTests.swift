@@ -57,8 +57,26 @@ extension ServerTests {
                     let signIn = try await look(page, "sign-in")
                     for name in [
                         "link Skip to the content", "textbox User name", "textbox Password", "button Sign in",
-                        "button Show password", "button Sign in with a passkey",
+                        "button Show password", "button Sign in with a passkey", "button Use a recovery code",
                     ] { #expect(signIn.contains(name), "\(signIn)") }
+                    try await page.click("#use-code")
+                    let recovery = try await look(page, "recovery")
+                    for name in ["textbox User name", "textbox Recovery code", "button Continue"] {
+                        #expect(recovery.contains(name), "\(recovery)")
+                    }
+                    #expect(recovery.count { $0.hasPrefix("radio It ") } == 2, "\(recovery)")
+                    let token = try await server.link(user.id)
+                    try await page.value("location.hash = '#link=\(token)'")
+                    try await page.wait("document.querySelector('#view-link').checkVisibility()")
+                    #expect(try await look(page, "link").contains("button Open my account"))
+                    try await page.click("#link-submit")
+                    try await page.wait("document.querySelector('#view-set-up').checkVisibility()")
+                    let setUp = try await look(page, "set-up")
+                    for name in ["button Add a passkey", "textbox New password", "button Set the password"] {
+                        #expect(setUp.contains(name), "\(setUp)")
+                    }
+                    try await page.click("#set-up-cancel")
+                    try await page.wait(Browser.signInIsShown)
                     try await page.fill("#username", user.name)
                     try await page.fill("#password", "wrong wrong")
                     try await page.click("#sign-in-form .primary")
@@ -129,7 +147,8 @@ extension ServerTests {
                     #expect(zip(levels, levels.dropFirst()).allSatisfy { $1 <= $0 + 1 })
                     for (press, dialog) in [
                         ("#credential-list .remove", "confirm"), ("#credential-list .rename", "rename"),
-                        ("#change-password", "new-password"),
+                        ("#change-password", "new-password"), ("#make-codes", "codes"),
+                        ("#end-account", "delete-account"),
                     ] {
                         try await page.click(press)
                         try await page.wait("document.querySelector('#\(dialog)').open")
@@ -137,8 +156,9 @@ extension ServerTests {
                         #expect(names.contains { $0.hasPrefix("dialog ") }, "\(names)")
                         try await page.press(.escape)
                         try await page.wait("!document.querySelector('#\(dialog)').open")
-                        // The focus is back where it was.
-                        #expect(try await page.value("document.activeElement.matches('\(press)')") == true)
+                        // The focus is back where it was, or at what is new.
+                        let place = press == "#make-codes" ? "#codes-heading" : press
+                        try await page.wait("document.activeElement.matches('\(place)')")
                     }
                     try server.ageSessions()
                     try await page.click("#add-passkey")

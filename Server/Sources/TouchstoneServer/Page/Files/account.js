@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { changePassword, confirm, rename, withStepUp } from "./dialogs.js";
+import * as own from "./own.js";
 import * as passkeys from "./passkeys.js";
 import { approve, shown, signedText, title } from "./transactions.js";
 import { assurance, authentication, duration, explain, suspension, when } from "./words.js";
@@ -14,7 +15,7 @@ const interval = 5000;
 /**
  * What the page does for the account.
  *
- * @type {{tell: (text: string) => void, fail: (error: unknown) => void}}
+ * @type {{tell: (text: string) => void, fail: (error: unknown) => void, ended: (text: string) => void}}
  */
 let page;
 /** Whose account it is: the answer of `GET /v1/me`. */
@@ -208,6 +209,24 @@ function showPassword() {
     : "You have none. You sign in with a passkey alone.";
 }
 
+// Recovery codes, the account's data, its end
+
+onPress(find("make-codes"), async () => {
+  if (!(await own.makeCodes())) return;
+  await own.loadCodes();
+  page.tell("You have new recovery codes. Former ones are not accepted any more.");
+  find("codes-heading").focus();
+});
+
+onPress(find("export-account"), async () => {
+  await own.download();
+  page.tell("Your data was downloaded.");
+});
+
+onPress(find("end-account"), async () => {
+  if (await own.deleteAccount(me)) page.ended("Your account was deleted.");
+});
+
 // Transactions
 
 function transactionCard(transaction) {
@@ -328,7 +347,7 @@ export async function begin(account, owner) {
   showPassword();
   find("transaction-list").replaceChildren();
   find("add-passkey").hidden = !passkeys.canUsePasskeys;
-  await Promise.all([loadTransactions(), loadCredentials(), loadSessions()]);
+  await Promise.all([loadTransactions(), loadCredentials(), loadSessions(), own.loadCodes()]);
   clearInterval(timer);
   timer = setInterval(watch, interval);
 }

@@ -21,7 +21,7 @@ export function submitted(form, action) {
 }
 
 /** Opens a dialog; resolves to what it was closed with. */
-function open(dialog) {
+export function open(dialog) {
   return new Promise((resolve) => {
     dialog.returnValue = "";
     dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true });

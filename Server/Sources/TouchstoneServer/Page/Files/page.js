@@ -2,11 +2,12 @@
 
 import * as account from "./account.js";
 import { call } from "./api.js";
+import * as recovery from "./recovery.js";
 import * as signIn from "./sign-in.js";
 import { explain } from "./words.js";
 
 const find = (id) => document.getElementById(id);
-const views = ["view-loading", "view-sign-in", "view-account"];
+const views = ["view-loading", "view-sign-in", "view-link", "view-recover", "view-set-up", "view-account"];
 const relyingParty = find("relying-party").textContent;
 
 /**
@@ -61,11 +62,16 @@ function fail(error, text) {
   message("alert", text ?? explain(error), "bad");
 }
 
-function showSignIn(text = "") {
-  remember(null);
+/** Leaves what was shown for a view without an account. */
+function leave(view, title) {
   account.end();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("");
-  show("view-sign-in", "Sign in");
+  show(view, title);
+}
+
+function showSignIn(text = "") {
+  remember(null);
+  leave("view-sign-in", "Sign in");
   tell(text);
   signIn.begin(showAccount);
   find("username").focus();
@@ -74,8 +80,9 @@ function showSignIn(text = "") {
 async function showAccount() {
   try {
     const me = await call("GET", "/v1/me");
+    if (me.task) return showSetUp(me);
     for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("");
-    await account.begin(me, { tell, fail });
+    await account.begin(me, { tell, fail, ended: showSignIn });
     find("who-name").textContent = me.displayName === me.username ? me.username : me.displayName;
     remember(me.id);
     tell("");
@@ -91,6 +98,32 @@ async function showAccount() {
     fail(error);
   }
 }
+
+/** The one thing that this session is for. */
+function showSetUp(me) {
+  remember(me.id);
+  leave("view-set-up", me.task === "set_up" ? "Set up" : "New password");
+  tell("");
+  recovery.beginSetUp(me, showSignIn);
+  find("set-up-title").focus();
+}
+
+/** A link of the administrator: `#link=…`. The token is only kept here, and not in the browser's history. */
+function showLink(token) {
+  history.replaceState(null, "", location.pathname);
+  signIn.pause();
+  leave("view-link", "Your link");
+  tell("");
+  recovery.beginLink(token, { opened: showAccount, cancelled: () => start() });
+  find("link-title").focus();
+}
+
+find("use-code").addEventListener("click", () => {
+  signIn.pause();
+  leave("view-recover", "Recovery");
+  tell("");
+  recovery.beginRecovery({ opened: showAccount, cancelled: () => showSignIn() });
+});
 
 find("sign-out").addEventListener("click", async () => {
   try {
@@ -113,8 +146,18 @@ addEventListener("storage", (event) => {
 // A page that the browser kept may show a session that is over.
 addEventListener("pageshow", (event) => event.persisted && start());
 
+// A link that is opened where the page is open already changes the fragment alone.
+addEventListener("hashchange", () => linked() && start());
+
+/** The token of a link that led here; undefined: none did. */
+function linked() {
+  return /^#link=([\w-]{1,256})$/.exec(location.hash)?.[1];
+}
+
 function start() {
-  if (remembered()) showAccount();
+  const token = linked();
+  if (token) showLink(token);
+  else if (remembered()) showAccount();
   else showSignIn();
 }
 

@@ -102,6 +102,13 @@ show.addEventListener("click", () => {
   show.setAttribute("aria-pressed", String(!isShown));
 });
 
+/** Stops offering passkeys, while something else is shown. */
+export function pause() {
+  isOpen = false;
+  turn += 1;
+  passkeys.abort();
+}
+
 /** Begins; `done` is called once somebody has signed in. */
 export function begin(done) {
   signedIn = done;

@@ -81,6 +81,8 @@ export function authentication({ acr, amr, bound }) {
         : "";
   const tied = bound ? " It works on that device only." : "";
   switch (acr) {
+    case "0":
+      return ["Not signed in yet", "plain", "Opened by a link or a recovery code, to set up how to sign in."];
     case "phrh":
       return ["Proven hardware", "good", `Signed in with a key in a security chip${by}.${tied}`];
     case "phr":
@@ -106,6 +108,8 @@ const problems = {
   credential_suspended: "This passkey is suspended. Sign in with your password or another passkey.",
   credential_exists: "This passkey is registered already.",
   ceremony_expired: "That took too long. Try again.",
+  link_invalid: "This link was used, replaced or withdrawn, or is too old. Ask the administrator for another one.",
+  session_limited: "First set up how you sign in.",
   invalid_token: "You have been signed out. Sign in again.",
   transaction_not_pending: "It was decided already, or it is too late for it.",
   not_found: "It is not there any more. Reload the page.",
