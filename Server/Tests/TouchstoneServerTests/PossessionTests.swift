@@ -30,7 +30,8 @@ extension ServerTests {
         private static let changes: [(NIOHTTP1.HTTPMethod, String, JSONValue?)] = [
             (.POST, "/v1/credentials/options", ["kind": "passkey"]), (.POST, "/v1/credentials", [:]),
             (.DELETE, "/v1/credentials/AAAA", nil), (.POST, "/v1/credentials/AAAA/restore", nil),
-            (.PUT, "/v1/me/password", ["new": "x"]),
+            (.PUT, "/v1/me/password", ["new": "x"]), (.POST, "/v1/me/recovery-codes", nil),
+            (.DELETE, "/v1/account", ["username": "x"]),
         ]
 
         @Test("every change is tried by every caller: only the session's key and its page are let through")

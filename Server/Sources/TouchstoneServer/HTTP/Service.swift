@@ -112,7 +112,12 @@ final class Service: Sendable {
         serviceSecrets = try ServiceSecrets(configuration)
         audiences = try Audiences(configuration)
         cookies = SessionCookies(isSecure: PublicURL(configuration.publicURL)?.scheme == "https")
-        page = configuration.accountPage ? PageFiles(relyingParty: configuration.rpName) : nil
+        page =
+            configuration.accountPage
+            ? PageFiles(
+                relyingParty: configuration.rpName,
+                selfRegistration: configuration.selfRegistration
+            ) : nil
         callingOrigins = configuration.corsOrigins.union([configuration.publicOrigin])
         crossOrigin = CrossOrigin(origins: configuration.corsOrigins)
         attestationRoots = try configuration.attestationRoots.map(CertificateFolder.read) ?? []

@@ -26,12 +26,17 @@ struct PageFiles: Sendable {
 
     /// Prepares the files.
     ///
-    /// - Parameter relyingParty: its display name.
-    init(relyingParty: String) {
+    /// - Parameters:
+    ///   - relyingParty: its display name.
+    ///   - selfRegistration: whether people can make accounts for themselves.
+    init(relyingParty: String, selfRegistration: Bool = false) {
         let html = String(decoding: PackageResources.index_html, as: UTF8.self)
         page = File(
             "text/html; charset=utf-8",
-            Array(html.replacing("{{relying-party}}", with: Self.escaped(relyingParty)).utf8)
+            Array(
+                html.replacing("{{self-registration}}", with: selfRegistration ? "on" : "off")
+                    .replacing("{{relying-party}}", with: Self.escaped(relyingParty)).utf8
+            )
         )
         let script = "text/javascript; charset=utf-8"
         assets = [
@@ -40,6 +45,7 @@ struct PageFiles: Sendable {
             "page.js": File(script, PackageResources.page_js),
             "account.js": File(script, PackageResources.account_js),
             "sign-in.js": File(script, PackageResources.sign_in_js),
+            "registration.js": File(script, PackageResources.registration_js),
             "recovery.js": File(script, PackageResources.recovery_js),
             "own.js": File(script, PackageResources.own_js),
             "transactions.js": File(script, PackageResources.transactions_js),

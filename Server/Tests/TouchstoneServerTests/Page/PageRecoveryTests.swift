@@ -196,6 +196,53 @@ extension ServerTests {
             }
         }
 
+        @Test("somebody makes an account where that is allowed, and is signed in")
+        func registration() async throws {
+            try await TestServer.with {
+                $0.selfRegistration = true
+            } _: { server in
+                _ = try await TestUser.make(on: server)
+                try await Browser.with(server) { page in
+                    try await page.open()
+                    try await page.wait(Browser.signInIsShown)
+                    try await page.tab(to: "#create-account")
+                    try await page.press(.enter)
+                    try await page.wait("document.activeElement.id === 'register-username'")
+                    let error = "document.querySelector('#register-error').textContent"
+                    for (name, password, text) in [
+                        ("a b", "long enough 1", "Check what you entered: must have no U+0020"),
+                        ("anna", "long enough 1", "This user name is taken."),
+                        ("berta", "short", "Choose another password: at least 8 characters"),
+                    ] {
+                        try await page.fill("#register-username", name)
+                        try await page.fill("#register-password", password)
+                        try await page.press(.enter)
+                        try await page.wait("\(error).includes('\(text)')")
+                    }
+                    try await page.fill("#register-password", "long enough 1")
+                    try await page.press(.enter)
+                    try await page.wait(Browser.accountIsShown)
+                    #expect(
+                        try await page.value("document.querySelector('#who-name').textContent") == "berta"
+                    )
+                }
+            }
+        }
+
+        @Test("where it is not allowed nobody is offered to make an account")
+        func noRegistration() async throws {
+            try await TestServer.with { server in
+                try await Browser.with(server) { page in
+                    try await page.open()
+                    try await page.wait(Browser.signInIsShown)
+                    #expect(
+                        try await page.value("document.querySelector('#create-account').checkVisibility()")
+                            == false
+                    )
+                }
+            }
+        }
+
         @Test("the data is downloaded, and the account is deleted by typing its name")
         func end() async throws {
             try await TestServer.with { server in

@@ -69,9 +69,9 @@ extension ServerTests {
                 let again = try await server.redeem(token)
                 #expect(again.status == 410 && again.code == "link_invalid")
                 #expect(
-                    try await server.audit(of: id).prefix(4) == [
+                    try await server.audit(of: id).prefix(5) == [
                         "user_created", "link_issued enrolment", "link_redeemed enrolment",
-                        "session_renewed refresh_token",
+                        "authn_login_fail limited_session", "session_renewed refresh_token",
                     ]
                 )
                 let all = try await server.admin(.GET, "/audit?count=1000").text

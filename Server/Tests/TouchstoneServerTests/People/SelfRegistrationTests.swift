@@ -31,9 +31,9 @@ extension ServerTests {
             }
             let environment = ["TOUCHSTONE_SERVER_SELF_REGISTRATION": "on"]
             #expect(
-                try ServerConfiguration.read(file: "/dev/null", environment: environment).selfRegistration
+                try ServerConfiguration.read(file: nil, environment: environment).selfRegistration
             )
-            #expect(try !ServerConfiguration.read(file: "/dev/null", environment: [:]).selfRegistration)
+            #expect(try !ServerConfiguration.read(file: nil, environment: [:]).selfRegistration)
         }
 
         @Test(

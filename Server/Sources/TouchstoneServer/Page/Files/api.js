@@ -4,13 +4,14 @@
 export class Problem extends Error {
   /**
    * @param {string} code the server's, or `unreachable`
-   * @param {{status?: number, detail?: string, retryAfter?: number, traceId?: string}} [body]
+   * @param {{status?: number, detail?: string, errors?: {detail: string}[], retryAfter?: number, traceId?: string}} [body]
    */
   constructor(code, body = {}) {
     super(code);
     this.code = code;
     this.status = body.status ?? 0;
     this.detail = body.detail;
+    this.errors = body.errors;
     this.retryAfter = body.retryAfter;
     this.traceId = body.traceId;
   }

@@ -3,11 +3,14 @@
 import * as account from "./account.js";
 import { call } from "./api.js";
 import * as recovery from "./recovery.js";
+import * as registration from "./registration.js";
 import * as signIn from "./sign-in.js";
 import { explain } from "./words.js";
 
 const find = (id) => document.getElementById(id);
-const views = ["view-loading", "view-sign-in", "view-link", "view-recover", "view-set-up", "view-account"];
+const views = [
+  "view-loading", "view-sign-in", "view-register", "view-link", "view-recover", "view-set-up", "view-account",
+];
 const relyingParty = find("relying-party").textContent;
 
 /**
@@ -123,6 +126,14 @@ find("use-code").addEventListener("click", () => {
   leave("view-recover", "Recovery");
   tell("");
   recovery.beginRecovery({ opened: showAccount, cancelled: () => showSignIn() });
+});
+
+find("create-account").hidden = !registration.isOpen;
+find("create-account").addEventListener("click", () => {
+  signIn.pause();
+  leave("view-register", "Create an account");
+  tell("");
+  registration.begin({ opened: showAccount, cancelled: () => showSignIn() });
 });
 
 find("sign-out").addEventListener("click", async () => {

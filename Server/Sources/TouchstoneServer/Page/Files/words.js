@@ -108,6 +108,7 @@ const problems = {
   credential_suspended: "This passkey is suspended. Sign in with your password or another passkey.",
   credential_exists: "This passkey is registered already.",
   ceremony_expired: "That took too long. Try again.",
+  username_taken: "This user name is taken. Choose another one.",
   link_invalid: "This link was used, replaced or withdrawn, or is too old. Ask the administrator for another one.",
   session_limited: "First set up how you sign in.",
   invalid_token: "You have been signed out. Sign in again.",
@@ -144,15 +145,16 @@ export function explain(error, occasion) {
       return `Choose another password: ${error.detail ?? "this one is too easy to guess"}.`;
     case "too_many_attempts":
       return `Too many attempts. Wait ${duration(error.retryAfter ?? 60)}, and try again.`;
+    case "invalid_request":
+      if (error.errors?.[0]) return `Check what you entered: ${error.errors[0].detail}.`;
+      break;
     case "overloaded":
       return `The server is busy. Try again in ${duration(error.retryAfter ?? 5)}.`;
     case "forbidden":
       return `That is not allowed${error.detail ? `: ${error.detail}` : ""}.`;
-    default: {
-      const text = problems[error?.code];
-      if (text) return text;
-      const reference = error?.traceId ? ` Reference: ${error.traceId}` : "";
-      return `Something went wrong. Try again, and tell the administrator if it stays so.${reference}`;
-    }
   }
+  const text = problems[error?.code];
+  if (text) return text;
+  const reference = error?.traceId ? ` Reference: ${error.traceId}` : "";
+  return `Something went wrong. Try again, and tell the administrator if it stays so.${reference}`;
 }
