@@ -21,6 +21,8 @@ extension ServerTests {
                     try await page.addPasskey()
                     try await page.expectNotice("The passkey was added.")
                     try await page.wait("document.activeElement.matches('#credential-list .rename')")
+                    // A single one on a single device: a second one is suggested.
+                    try await page.wait("document.querySelector('#one-passkey').checkVisibility()")
                     // Without user presence the passkey suggested in the name field waits.
                     try await page.setPresence(false, of: authenticator)
                     try await page.click("#sign-out")

@@ -249,20 +249,22 @@ extension ServerTests {
                 let user = try await TestUser.make(on: server)
                 try await Browser.with(server) { page in
                     try await page.signIn(user)
-                    try await page.value(
-                        """
-                        (() => {
-                            const create = URL.createObjectURL;
-                            URL.createObjectURL = (blob) => {
-                                blob.text().then((text) => (window.downloaded = text));
-                                return create.call(URL, blob);
-                            };
-                        })()
-                        """
+                    let folder = server.configuration.dataDirectory + "/downloads"
+                    try await page.send(
+                        "Page.setDownloadBehavior",
+                        ["behavior": "allow", "downloadPath": .string(folder)]
                     )
                     try await page.click("#export-account")
                     try await page.expectNotice("Your data was downloaded.")
-                    try await page.wait("JSON.parse(window.downloaded).account.username === 'anna'")
+                    // The browser gives the file its name once it is whole.
+                    let deadline = ContinuousClock.now + .seconds(60)
+                    while !FileManager.default.fileExists(atPath: "\(folder)/account.json"),
+                        ContinuousClock.now < deadline
+                    { try await page.wait("document.readyState === 'complete'") }
+                    let file = try Data(contentsOf: URL(filePath: "\(folder)/account.json"))
+                    let saved = try JSONValue(parsing: Array(file), depth: 32)
+                    #expect(saved["account"]?["username"] == "anna")
+                    #expect(saved["sessions"]?.array?.count == 1 && saved["next"] == nil)
                     try await page.click("#end-account")
                     try await page.wait("document.querySelector('#delete-account').open")
                     try await page.fill("#delete-name", "berta")

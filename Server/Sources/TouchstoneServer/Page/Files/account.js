@@ -124,6 +124,8 @@ async function loadCredentials() {
   const answer = await call("GET", "/v1/credentials");
   find("credential-list").replaceChildren(...answer.credentials.map(credentialRow));
   find("no-credentials").hidden = answer.credentials.length > 0;
+  const usable = answer.credentials.filter(({ suspended }) => !suspended);
+  find("one-passkey").hidden = usable.length !== 1 || usable[0].backupEligible;
   return answer;
 }
 

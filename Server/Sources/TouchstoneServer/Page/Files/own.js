@@ -46,6 +46,9 @@ export async function makeCodes() {
   return true;
 }
 
+/** How long a browser may take to begin saving a file, in milliseconds. */
+const savingTime = 60_000;
+
 /** Downloads a copy of what is kept of the account; of a long audit all parts. */
 export async function download() {
   const whole = await call("GET", "/v1/account/export");
@@ -59,7 +62,7 @@ export async function download() {
   link.href = URL.createObjectURL(new Blob([JSON.stringify(whole, null, 2)], { type: "application/json" }));
   link.download = "account.json";
   link.click();
-  URL.revokeObjectURL(link.href);
+  setTimeout(() => URL.revokeObjectURL(link.href), savingTime);
 }
 
 /**

@@ -9,7 +9,7 @@ const find = (id) => document.getElementById(id);
 
 /** What becomes of what signed in before; shown once the session is open. */
 const outcomes = {
-  keep: "Your passkeys, your password and where you are signed in stay as they are.",
+  keep: "What signed you in before, and where you are signed in, stay as they are.",
   end: "All passkeys, the password and all sessions have ended. Nothing signs in until you have set up something new.",
 };
 
