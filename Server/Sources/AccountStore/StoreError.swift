@@ -39,6 +39,8 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case passwordChanged
         /// The credential is suspended for another reason than its counter.
         case suspendedForOtherReason
+        /// The limited session that asks has done what it was for, or has ended.
+        case sessionEnded
     }
 
     /// The kind of error.

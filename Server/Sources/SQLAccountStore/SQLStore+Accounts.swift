@@ -4,11 +4,12 @@ extension SQLStore {
     package func registerCredential(
         _ credential: Credential,
         keeping session: SessionID?,
+        task: SessionTask?,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError) -> RegisteredCredential {
         try await engine.write(.serializable) {
-            try $0.registerCredential(credential, keeping: session, audit: audit, now: now)
+            try $0.registerCredential(credential, keeping: session, task: task, audit: audit, now: now)
         }
     }
 
@@ -78,6 +79,7 @@ extension SQLStore {
         checked: String?,
         to password: PasswordRecord?,
         keeping session: SessionID?,
+        task: SessionTask?,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError) {
@@ -87,6 +89,7 @@ extension SQLStore {
                 checked: checked,
                 to: password,
                 keeping: session,
+                task: task,
                 audit: audit,
                 now: now
             )

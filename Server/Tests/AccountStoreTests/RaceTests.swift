@@ -120,6 +120,62 @@ struct RaceTests {
     }
 
     @Test(
+        "of eight requests of one limited session, to register and to set the password, one counts",
+        arguments: StoreKind.allCases
+    )
+    func task(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store, database in
+            for round in 0..<3 {
+                let person = try await Person(store, "user \(round)")
+                let account = person.account
+                let link = Sample.link(account, .enrolment)
+                _ = try await store.issue(link, audit: Sample.event(.linkIssued), now: start)
+                let session = Sample.limitedSession(account)
+                let login = LoginCompletion(
+                    method: .link(link),
+                    session: session,
+                    tokens: Sample.tokens(),
+                    audit: Sample.event(.linkRedeemed),
+                    now: start
+                )
+                #expect(try await store.completeLogin(login).session != nil)
+                let done = try await race(database, count: 8) { store, number in
+                    do {
+                        guard number % 2 == 0 else {
+                            try await store.changePassword(
+                                of: account.id,
+                                checked: account.password?.hash,
+                                to: PasswordRecord(hash: "$scrypt$new-\(number)", changedAt: start),
+                                keeping: session.id,
+                                task: .setUp,
+                                audit: Sample.event(.passwordChange),
+                                now: start
+                            )
+                            return true
+                        }
+                        _ = try await store.registerCredential(
+                            Sample.credential(account),
+                            keeping: session.id,
+                            task: .setUp,
+                            audit: Sample.event(.credentialRegistered),
+                            now: start
+                        )
+                        return true
+                    } catch let error as StoreError
+                        where [.conflict(.sessionEnded), .conflict(.passwordChanged)].contains(error.code)
+                    { return false }
+                }
+                #expect(done.count { $0 } == 1)
+                let credentials = try await store.credentials(of: account.id).count
+                let isChanged = try await store.account(account.id)?.password != account.password
+                #expect((credentials == 2) != isChanged)
+                #expect(try await store.sessions(of: account.id, now: start) == [])
+                _ = try await person.audit()
+            }
+        }
+    }
+
+    @Test(
         "of two logins with the same counter, one succeeds and the other suspends the credential",
         arguments: StoreKind.allCases
     )

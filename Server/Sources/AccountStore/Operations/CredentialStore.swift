@@ -6,10 +6,12 @@ public protocol CredentialStore: Sendable {
     /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
     /// their sessions end, except the requesting session. Sessions with a ``SessionTask`` end in any case. Throws
     /// ``StoreError/Conflict/credentialExists``, ``StoreError/Conflict/tooManyCredentials``, or
-    /// ``StoreError/Code/notFound`` when the account was deleted.
+    /// ``StoreError/Code/notFound`` when the account was deleted. If the requesting session has a `task`, it must not have ended
+    /// (``StoreError/Conflict/sessionEnded``), so that of several requests of it one counts.
     func registerCredential(
         _ credential: Credential,
         keeping session: SessionID?,
+        task: SessionTask?,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError) -> RegisteredCredential
@@ -69,14 +71,48 @@ public protocol CredentialStore: Sendable {
     /// ``SessionTask``.
     ///
     /// `checked` is the hash that the old password was checked against (nil: the account had none); an administrator
-    /// passes the stored one. Throws ``StoreError/Conflict/passwordChanged`` when the stored hash differs by now, or
+    /// passes the stored one. Throws ``StoreError/Conflict/passwordChanged`` when the stored hash differs by now,
+    /// ``StoreError/Conflict/sessionEnded`` as ``registerCredential(_:keeping:task:audit:now:)`` does, or
     /// ``StoreError/Code/notFound``.
     func changePassword(
         of account: AccountID,
         checked: String?,
         to password: PasswordRecord?,
         keeping session: SessionID?,
+        task: SessionTask?,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError)
+}
+
+extension CredentialStore {
+    /// Registers a credential for an administrator, or a session without a task.
+    public func registerCredential(
+        _ credential: Credential,
+        keeping session: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) -> RegisteredCredential {
+        try await registerCredential(credential, keeping: session, task: nil, audit: audit, now: now)
+    }
+
+    /// Changes a password for an administrator, or a session without a task.
+    public func changePassword(
+        of account: AccountID,
+        checked: String?,
+        to password: PasswordRecord?,
+        keeping session: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) {
+        try await changePassword(
+            of: account,
+            checked: checked,
+            to: password,
+            keeping: session,
+            task: nil,
+            audit: audit,
+            now: now
+        )
+    }
 }

@@ -59,10 +59,12 @@ extension SQLConnection {
     func registerCredential(
         _ credential: Credential,
         keeping session: SessionID?,
+        task: SessionTask?,
         audit: AuditEvent,
         now: Timestamp
     ) throws -> RegisteredCredential {
         _ = try existingAccount(credential.account)
+        try end(task, of: session, of: credential.account)
         guard try row(Statements.exists, .of(credential.id)) == nil else {
             throw StoreError(.conflict(.credentialExists))
         }
@@ -171,12 +173,14 @@ extension SQLConnection {
         checked: String?,
         to password: PasswordRecord?,
         keeping session: SessionID?,
+        task: SessionTask?,
         audit: AuditEvent,
         now: Timestamp
     ) throws {
         guard try existingAccount(id).password?.hash == checked else {
             throw StoreError(.conflict(.passwordChanged))
         }
+        try end(task, of: session, of: id)
         try setPassword(of: id, password)
         _ = try endSessions(of: id, except: session)
         try endLimitedSessions(of: id)

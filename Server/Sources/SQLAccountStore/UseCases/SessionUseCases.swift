@@ -10,6 +10,9 @@ private enum Statements {
     static let removeByCredential = SQLStatement(
         "DELETE FROM sessions WHERE account = $1 AND credential = $2 AND id <> $3"
     )
+    static let endTask = SQLStatement(
+        "DELETE FROM sessions WHERE account = $1 AND id = $2 AND task = $3 RETURNING id"
+    )
     static let removeLimited = SQLStatement("DELETE FROM sessions WHERE account = $1 AND task IS NOT NULL")
     static let ofAccount = SQLStatement(
         "SELECT \(Session.columns) FROM sessions WHERE account = $1 ORDER BY created_at DESC, id"
@@ -182,6 +185,14 @@ extension SQLConnection {
         let count = try endSessions(of: account, except: kept)
         if count > 0 { try appendAudit(audit.of(account), now: now) }
         return count
+    }
+
+    /// Ends a limited session by what it was for; nil: the session is none.
+    func end(_ task: SessionTask?, of session: SessionID?, of account: AccountID) throws {
+        guard let task else { return }
+        guard try row(Statements.endTask, .of(account), .of(session), .of(task)) != nil else {
+            throw StoreError(.conflict(.sessionEnded), cause: task.rawValue)
+        }
     }
 
     /// Ends the sessions that were only to set something up.

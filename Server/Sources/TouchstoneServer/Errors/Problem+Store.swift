@@ -13,6 +13,7 @@ extension Problem {
             self.init(.forbidden, "the account has as many credentials as it may: remove one")
         case .conflict(.suspendedForOtherReason):
             self.init(.forbidden, "only an administrator restores it: its counter is not why it is suspended")
+        case .conflict(.sessionEnded): self.init(.invalidToken)
         case .conflict(.passwordChanged): self = .authenticationFailed("password_changed")
         case .conflict(.accountExists), .conflict(.identifierTaken), .damaged, .newerSchema:
             self.init(.internalError)

@@ -84,6 +84,7 @@ enum AccountRoutes {
             checked: account.password?.hash,
             to: PasswordRecord(hash: try await service.passwords.hash(new), changedAt: call.now),
             keeping: caller.session.id,
+            task: caller.session.task,
             audit: call.event(
                 .passwordChange,
                 account: account.id,

@@ -105,6 +105,7 @@ enum RegistrationRoutes {
         let stored = try await service.store.registerCredential(
             credential,
             keeping: caller.session.id,
+            task: caller.session.task,
             audit: call.event(
                 .credentialRegistered,
                 account: caller.account.id,

@@ -56,7 +56,7 @@ extension ServerTests {
                     "authn_login_fail no_recovery_code", "authn_login_fail_max recovery-code",
                     "credential_removed recovery",
                 ] { #expect(audit.contains(event), "\(event)") }
-                let all = try await server.admin(.GET, "/audit?count=1000").text
+                let all = try await server.admin(.GET, "/users/\(user.id)/audit?count=1000").text
                 for code in codes + next { #expect(!all.contains(code)) }
             }
         }
