@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as directory:
         "TOUCHSTONE_SERVER_ADMIN_LISTEN": f"127.0.0.1:{admin_port}", "TOUCHSTONE_SERVER_PASSWORD_COST": "10,8,1",
         "TOUCHSTONE_SERVER_PASSWORDS_PER_MINUTE": "1000000", "TOUCHSTONE_SERVER_CEREMONIES_PER_MINUTE": "1000000",
         "TOUCHSTONE_SERVER_SERVICE_SECRET_FILE": str(secret), "TOUCHSTONE_SERVER_ENDORSEMENT": "any",
-        "TOUCHSTONE_SERVER_AUDIENCE_DIRECTORY": str(audiences),
+        "TOUCHSTONE_SERVER_AUDIENCE_DIRECTORY": str(audiences), "TOUCHSTONE_SERVER_SELF_REGISTRATION": "on",
     }
     with open(output, "wb") as log:
         server = subprocess.Popen([program], env=environment, stdout=log, stderr=log)
