@@ -1,3 +1,4 @@
+import AccountStore
 import Foundation
 import NIOHTTP1
 import Testing
@@ -42,6 +43,30 @@ extension TestServer {
             ],
             key: key
         )
+    }
+
+    /// Expects that a limited session is refused by each operation that its task does not need.
+    func expectNothingBut(
+        _ task: SessionTask,
+        token: String?,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for operation in API.operations
+        where [.session, .fresh, .openOrSession, .serviceOrSession].contains(operation.access)
+            && !operation.tasks.contains(task)
+        {
+            let refused = try await call(
+                .init(rawValue: operation.method.rawValue),
+                operation.path.replacing("{id}", with: "AAAA"),
+                ["username": "anna", "password": "x"],
+                token: token
+            )
+            #expect(
+                refused.status == 403 && refused.code == "session_limited",
+                "\(operation.id)",
+                sourceLocation: sourceLocation
+            )
+        }
     }
 
     /// The events of an account's audit with their reasons.
