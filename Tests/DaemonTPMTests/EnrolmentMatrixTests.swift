@@ -287,7 +287,7 @@ struct BoundSetTests {
         let lines = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines.first?.contains("\tlost 20") == true)
-        #expect(lines.last(where: { $0.hasPrefix("kept") })?.hasSuffix("\tusable") == true)
+        #expect(lines.last(where: { $0.hasPrefix("kept") })?.hasSuffix("\tusable\tunlocked") == true)
         #expect(try await keychain.touchstone("list --json >\(list)").status == 0)
         #expect(try String(contentsOfFile: list, encoding: .utf8).contains("\"lost\": \"20"))
         #expect(try await keychain.touchstone("show k >\(list)").status == 0)

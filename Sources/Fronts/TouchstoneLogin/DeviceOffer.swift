@@ -24,6 +24,7 @@ public struct DeviceOffer: Sendable {
     /// - Throws: `TouchstoneError`: `stepUpNeeded` if the user did not authenticate just before, `hardwareTooWeak` if the
     ///   server requires better hardware protection, `unsupported` for a rule without a prompt, the errors of a prompt and
     ///   of a server.
+    @discardableResult
     public func accept(label: String, _ prompt: PromptText) async throws(TouchstoneError) -> LoginDevice {
         guard 1...128 ~= label.utf8.count,
             !label.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

@@ -9,7 +9,7 @@ internal import WebAuthnModel
 /// let login = LoginClient(server: URL(string: "https://login.example.org")!)
 /// if case .ready = try await login.state("Sign in to Example") { return try await login.signIn("Sign in to Example") }
 /// let session = try await login.signIn(user: user, password: password)
-/// _ = try await session.offer()?.accept(label: "Laptop", "Sign in by finger from now on")
+/// try await session.offer()?.accept(label: "Laptop", "Sign in by finger from now on")
 /// ```
 ///
 /// The server must implement the API of `touchstone-server`. Two keys in the keychain represent the device: one signs the
