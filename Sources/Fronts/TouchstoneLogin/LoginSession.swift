@@ -104,7 +104,7 @@ public actor LoginSession {
     ///
     /// - Returns: the offer; nil if this machine cannot meet the rule, such as without an enrolled finger, if this device is
     ///   already set up, and if the server offers nothing.
-    /// - Throws: `TouchstoneError` as ``LoginClient/state()``, except `ruleMismatch`.
+    /// - Throws: `TouchstoneError` as ``LoginClient/state(_:)``, except `ruleMismatch`.
     public func offer() async throws(TouchstoneError) -> DeviceOffer? {
         guard tokens != nil else { throw .signedOut }
         if let record = try await client.store.find(.silent), record.user == user {
