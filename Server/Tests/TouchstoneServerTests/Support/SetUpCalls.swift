@@ -1,5 +1,6 @@
 import AccountStore
 import Foundation
+import HTTPTypes
 import NIOHTTP1
 import Testing
 import WebAuthnModel
