@@ -87,7 +87,9 @@ struct Scene: ~Copyable {
     // MARK: Refusals
 
     mutating func refuse(_ stranger: SyntheticFinger, passcode: String) async throws {
-        transcript.step("touchstone get github-token, and a stranger touches the sensor five times")
+        transcript.step(
+            "touchstone get github-token: a stranger touches the sensor five times, and does not know the passcode"
+        )
         let pictures = (0..<5).map { stranger.impression($0) }
         let bus = bus
         let outcome = try await shell.run("get", "github-token") { terminal in
@@ -96,8 +98,11 @@ struct Scene: ~Copyable {
                 try await reader.touch(picture)
                 if number < 4 { try await terminal.wait(for: "No match.") }
             }
+            // After five no finger counts until the passcode is entered.
+            try await terminal.wait(for: "Passcode:")
+            terminal.press(.endOfFile)
         }
-        try expect(outcome, status: 6, output: "")
+        try expect(outcome, status: 4, output: "")
         transcript.done("exit \(outcome.status), nothing released: \(outcome.error)")
 
         transcript.step("touchstone get mail: locked out, so the passcode alone counts")

@@ -80,7 +80,8 @@ struct Shell: Sendable {
         for await value in ends { status = value }
         if status != 0 {
             // The terminal may not have drawn the last lines yet.
-            try await terminal.wait(for: "hint:")
+            try await terminal.wait(for: "error: ")
+            try await terminal.wait(for: "\n")
         }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return Outcome(status: status, output: text, screen: String(terminal.text.dropFirst(drawnBefore)))
