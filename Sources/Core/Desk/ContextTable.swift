@@ -30,6 +30,12 @@ final class ContextTable: Sendable {
             guard isPasswordTyped else { return }
             (applicationPassword, passwordRoom, isPasswordTyped) = (nil, nil, false)
         }
+
+        /// Discards the proofs whose time has passed, for new requests and for those that use the context.
+        mutating func endProofs(after lifetime: Duration, at now: BootTime) {
+            let times = begins.values + [now]
+            proofs.removeAll { proof in !times.contains { ContextTable.counts(proof, at: $0, lifetime) } }
+        }
     }
 
     private struct State {
@@ -74,10 +80,12 @@ final class ContextTable: Sendable {
     /// Unregisters a request; a context that is then unused and empty is removed.
     func leave(_ context: ContextID, request: UInt64) {
         state.withLock { state in
-            state.contexts[context.number]?.begins[request] = nil
-            endProofs(of: context.number, in: &state)
             guard var held = state.contexts[context.number] else { return }
             held.requests.remove(request)
+            if let lifetime = Self.lifetime(of: context.number) {
+                held.begins[request] = nil
+                held.endProofs(after: lifetime, at: clock.now())
+            }
             let isOver = held.isIdle && (held.isEmpty || context.number >= Self.firstOwnNumber)
             state.contexts[context.number] = isOver ? nil : held
         }
@@ -116,15 +124,6 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// Discards the proofs of a context whose time has passed, for it and for the requests that use it.
-    private func endProofs(of number: UInt64, in state: inout State) {
-        guard let lifetime = Self.lifetime(of: number), let held = state.contexts[number] else { return }
-        let times = held.begins.values + [clock.now()]
-        state.contexts[number]?.proofs.removeAll { proof in
-            !times.contains { Self.counts(proof, at: $0, lifetime) }
-        }
-    }
-
     /// Whether a proof counts at a time; one of another boot does not.
     private static func counts(_ proof: AuthenticationProof, at time: BootTime, _ lifetime: Duration) -> Bool
     {
@@ -137,7 +136,7 @@ final class ContextTable: Sendable {
         Task { [weak self] in
             try? await Task.sleep(for: lifetime + .milliseconds(1))
             guard let self else { return }
-            state.withLock { endProofs(of: context.number, in: &$0) }
+            state.withLock { $0.contexts[context.number]?.endProofs(after: lifetime, at: clock.now()) }
         }
     }
 
