@@ -61,7 +61,7 @@ enum Readability: String, ExpressibleByArgument, CaseIterable {
         self = accessibility.classKey.survivesLock ? .firstUnlock : .unlocked
     }
 
-    /// The value to store a secret with that had another one; what stays on this machine goes on to.
+    /// The value that replaces a former one; a secret that is excluded from exports stays excluded.
     func accessibility(inPlaceOf former: Accessibility) -> Accessibility {
         guard Readability(former) != self else { return former }
         return switch former {
