@@ -19,7 +19,8 @@ import TouchstoneTesting
 struct ReplaceKillTests {
     /// Everything that replaces a value which its owner believes to be stored.
     enum Operation: String, CaseIterable, Sendable {
-        case git, docker, set, copy, rename, edit, require, merge, signInToken, storeWrite
+        case git, docker, set, copy, rename, edit, require, merge, keptSet, keptDelete, signInToken,
+            storeWrite
 
         /// What is stored before, by account.
         var former: [String: String] {
@@ -30,6 +31,8 @@ struct ReplaceKillTests {
             case .copy: ["a": "old", "b": "new"]
             case .rename: ["a": "new"]
             case .require: ["a": "none", "b": "none"]
+            // The setting has no value.
+            case .keptSet, .keptDelete: ["a": "old", "history": ""]
             // The store's marker has no value.
             case .signInToken, .storeWrite: ["": "", "refresh": "old"]
             }
@@ -41,9 +44,14 @@ struct ReplaceKillTests {
             case .copy, .merge: ["a": "new", "b": "new"]
             case .rename: ["b": "new"]
             case .require: ["a": "none, now passcode", "b": "none, now passcode"]
+            case .keptSet: ["a": "new", "kept a": "old", "history": ""]
+            case .keptDelete: ["kept a": "old", "history": ""]
             default: former.mapValues { $0.isEmpty ? "" : "new" }
             }
         }
+
+        /// Whether the keychain keeps what is replaced and deleted.
+        var keeps: Bool { self == .keptSet || self == .keptDelete }
 
         /// Whether this process makes the request itself.
         var isOwn: Bool { self == .signInToken || self == .storeWrite }
@@ -55,7 +63,8 @@ struct ReplaceKillTests {
                 "printf 'protocol=https\\nhost=h\\nusername=u\\npassword=\(value)\\n' | $T git-credential store"
             case .docker:
                 "printf '{\"ServerURL\":\"h\",\"Username\":\"u\",\"Secret\":\"\(value)\"}' | $T docker-credential store"
-            case .set: "printf \(value) | $T set a --replace --require none"
+            case .keptDelete: "$T delete a --yes"
+            case .set, .keptSet: "printf \(value) | $T set a --replace --require none"
             case .copy: "$T copy b a --replace"
             case .rename: "$T rename a b"
             case .require: "$T require a b passcode"
@@ -77,7 +86,8 @@ struct ReplaceKillTests {
             self.operation = operation
             terminal = try PseudoTerminal()
             keychain = try await PrivateKeychain.ready()
-            for (name, value) in operation.former where !operation.isOwn {
+            if operation.keeps { try await run("$T history --keep 3") }
+            for (name, value) in operation.former where !operation.isOwn && name != "history" {
                 switch operation {
                 // Nobody is asked when these are replaced, whatever they require.
                 case .git, .docker:
@@ -135,9 +145,17 @@ struct ReplaceKillTests {
 
         /// What the files hold, by account, opened with the passcode.
         func found() async throws -> [String: String] {
-            try await OpenedImage.values(
+            let values = try await OpenedImage.values(
                 in: FileImage(of: keychain.layout.dataDirectory),
                 of: operation.isOwn ? OpenedImage.ownGroup : AccessGroup("touchstone")
+            )
+            guard operation.keeps else { return values }
+            // A kept value's account is a time and the name.
+            return Dictionary(
+                uniqueKeysWithValues: values.map { account, value in
+                    let words = account.split(separator: " ")
+                    return (words.count == 2 ? "kept \(words[1])" : account, value)
+                }
             )
         }
 

@@ -143,13 +143,16 @@ extension Visit {
     private func checkGroups(of body: borrowing UpdateItems) throws(KeychainError) {
         _ = try groups.named(in: body.query.attributes)
         _ = try groups.named(in: body.attributes)
+        // What is kept stays in its item's group.
+        if body.former?[.accessGroup] != nil { throw KeychainError(.param) }
     }
 
     private static func changes(_ body: borrowing UpdateItems) -> ItemChanges {
         ItemChanges(
             attributes: body.attributes,
             accessControl: body.accessControl,
-            data: copy(body.data)
+            data: copy(body.data),
+            former: body.former
         )
     }
 

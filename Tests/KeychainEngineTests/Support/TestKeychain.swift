@@ -47,9 +47,10 @@ final class TestKeychain: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Opens the keychain's files as a new run of the daemon does; `time` is the items' date.
+    /// Opens the keychain's files as a new run of the daemon does; `time` is the items' date, unless a clock is given.
     func start(
         time: Int64 = 1_700_000_000_000_000,
+        clock: (@Sendable () -> Int64)? = nil,
         isForTests: Bool = false,
         mostItems: Int? = nil,
         sweepDelay: Duration? = nil
@@ -65,7 +66,7 @@ final class TestKeychain: Sendable {
             mostItems: mostItems ?? self.mostItems,
             delays: delays,
             isForTests: isForTests,
-            wallClock: { time },
+            wallClock: clock ?? { time },
             audit: audit
         )
     }

@@ -122,6 +122,7 @@ enum GoldenRequests {
                 attributes: [.comment: .string("new")],
                 accessControl: try Value.control(),
                 data: Value.secret("newer"),
+                former: [.label: .string("old")],
                 context: 5,
                 prompt: Value.prompt
             )

@@ -127,6 +127,7 @@ extension FramesTarget {
                 attributes: [.label: .string("new")],
                 accessControl: nil,
                 data: SecretBytes(copying: octets(20)),
+                former: Example.attributes,
                 prompt: prompt
             )
             messages.append(Message(.updateItems, change))

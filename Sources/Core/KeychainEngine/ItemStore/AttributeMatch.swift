@@ -93,6 +93,16 @@ struct AttributeMatch {
         return unsafe Array(map[head.end..<range.upperBound])
     }
 
+    /// The date of an attribute in a map, in microseconds since 1970; nil if it is missing, or no date.
+    static func date(of key: AttributeKey, in map: UnsafeRawBufferPointer) -> Int64? {
+        guard let range = unsafe value(of: key, in: map),
+            let array = unsafe head(in: map, at: range.lowerBound), array.major == 4,
+            let number = unsafe head(in: map, at: array.end), number.major <= 1
+        else { return nil }
+        let magnitude = Int64(clamping: number.argument)
+        return number.major == 0 ? magnitude : -1 - magnitude
+    }
+
     /// Whether a map has an attribute.
     static func has(_ key: AttributeKey, in map: UnsafeRawBufferPointer) -> Bool {
         unsafe value(of: key, in: map) != nil

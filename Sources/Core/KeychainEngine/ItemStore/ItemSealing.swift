@@ -17,6 +17,8 @@ struct SealedItem {
     let map: ArraySlice<UInt8>
     /// The private keys that are deleted with it.
     var held = HeldKeys.none
+    /// When it ends (``AttributeKey/ends``); nil for never.
+    var ends: Int64?
 }
 
 /// Seals new items, on any thread.
@@ -82,6 +84,11 @@ struct ItemContent {
         all[.secretMark] = mark.map { .data($0.octets) }
         if held != .none { all[.heldKeys] = .data(held.octets) }
         writer.write(all)
+    }
+
+    /// When it ends (``AttributeKey/ends``); nil for never.
+    var ends: Int64? {
+        if case .date(let time) = attributes[.ends] { time } else { nil }
     }
 
     var isSynchronizable: Bool { attributes[.synchronizable].map { !$0.isBlank } ?? false }
@@ -220,7 +227,8 @@ struct ItemContent {
             keys: keys,
             data: sealedData,
             map: opened[start...],
-            held: held
+            held: held,
+            ends: ends
         )
     }
 

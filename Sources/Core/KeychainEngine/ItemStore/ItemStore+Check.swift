@@ -138,6 +138,7 @@ extension ItemStore {
             var isEndedKey = false
             let isInvalidated = try row.open(in: context) { header in
                 isEndedKey = header.isEndedKey
+                noteEnd(unsafe AttributeMatch.date(of: .ends, in: header.attributes))
                 guard row.hasDigests(of: header), !readsData || row.hasData(of: header) else {
                     throw AEAD.NotAuthentic()
                 }

@@ -20,6 +20,11 @@ extension ItemStore {
             let new = try first.take()?.get() ?? reseal(row.id, update, context)
             assert(new.item.row == row.id)
             try change(row, to: new.item, isFoundElsewhere: new.isFoundElsewhere, context)
+            if let former = new.former {
+                try makeRoom(for: former, besides: nil, context)
+                try limits.check(items: itemSet.tags.count + 1)
+                try insert(former, context)
+            }
         }
         return .updated(found.valid.count)
     }
@@ -29,6 +34,8 @@ extension ItemStore {
         let item: SealedItem
         /// Whether its digests changed.
         let isFoundElsewhere: Bool
+        /// The item as it was, as another one; nil if it is not kept.
+        let former: SealedItem?
     }
 
     /// Writes a row's new content.
@@ -48,6 +55,7 @@ extension ItemStore {
         }
         itemSet.tags.set(item.tag(key: context.itemSet), row: old.id)
         comparison?.forget(old.id)
+        noteEnd(item.ends)
         noteDeleted(1)
         try end(old.held, unlessIn: item.held, context)
     }
@@ -108,6 +116,9 @@ extension ItemStore {
         guard content.attributes.count <= max(formerCount, ItemLimits.mostAttributes) else {
             throw KeychainError(.param)
         }
+        let kept = try update.changes.value.former.map {
+            try ItemContent(former: $0, of: header, row, control, context)
+        }
         let formerByteCount = unsafe header.attributes.count + (row.data?.count ?? 0)
         let group = try update.group
         if let group { content.group = group.name }
@@ -129,10 +140,11 @@ extension ItemStore {
                 password: password,
                 context
             )
-            if group != nil || update.changes.value.data == nil {
+            if group != nil || kept != nil || update.changes.value.data == nil {
                 old = try row.openData(header, with: itemKey, context)
             }
         }
+        let former = try kept?.sealed(row: rows.take(), data: old, password: password, in: context)
         if let group, let key = ItemPrivateKey(content, old, update, context) {
             let moved = try key.moved(to: group, update, context)
             old = SecretBytes(copying: moved)
@@ -152,12 +164,36 @@ extension ItemStore {
                 in: context
             )
             let isFoundElsewhere = unsafe !header.digests.elementsEqual(item.digests.octets)
-            return Resealed(item: item, isFoundElsewhere: isFoundElsewhere)
+            return Resealed(item: item, isFoundElsewhere: isFoundElsewhere, former: former)
         }
         if update.changes.value.data != nil {
             content.mark = content.mark?.remade(for: update.changes.value.data, context)
             return try seal(update.changes.value.data)
         }
         return try seal(old)
+    }
+}
+
+extension ItemContent {
+    /// An item as it is before a change, with other attributes in place of its own: a new item of the same class, group and
+    /// dates, which requires the same.
+    ///
+    /// - Throws: `errSecParam` for an item that holds private keys, which two items cannot own.
+    fileprivate init(
+        former attributes: ItemAttributes,
+        of header: OpenedHeader,
+        _ row: ItemRow,
+        _ control: AccessControl,
+        _ context: ItemContext
+    ) throws(KeychainError) {
+        try self.init(header)
+        guard try HeldKeys(of: row, header, context) == .none else { throw KeychainError(.param) }
+        accessControl = control
+        self.attributes.merge(attributes) { $1 }
+        for key in Self.ownKeys { self.attributes[key] = nil }
+        guard self.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        generation = 1
+        mark = nil
+        held = .none
     }
 }

@@ -111,6 +111,7 @@ extension ItemStore {
         item.bindColumns(of: statement)
         statement.bind(10, item.reference)
         try statement.run()
+        noteEnd(item.ends)
         itemSet.tags.set(item.tag(key: context.itemSet), row: item.row)
     }
 

@@ -31,6 +31,10 @@ final class ItemStore {
     var commitsSinceCount = 0
     /// The length of the log in bytes, when last read.
     var logLength = 0
+    /// When the next item ends (``AttributeKey/ends``), as far as is known: microseconds since 1970; nil for never.
+    var nextEnd: Int64?
+    /// The progress of reading the rows for those that have ended; nil while they are not read.
+    var endedRows: EndedRows?
     /// Called before an item is changed or removed, with its row: an export that is under way takes it as it is.
     var willChange: ((Int64) -> Void)?
     /// Called after a commit with the rows that it changed: a repair that is under way takes them over.

@@ -71,7 +71,7 @@ extension SealedItems {
         for write in writes { write.turn?.signal() }
     }
 
-    private func commit(_ writes: [PendingWrite], _ state: inout State) {
+    func commit(_ writes: [PendingWrite], _ state: inout State) {
         do throws(KeychainError) {
             let context = try keys.context()
             let store = try reachableStore(state)
@@ -92,6 +92,7 @@ extension SealedItems {
         for case .failure(let error)? in writes.map(\.result) { noteDamage(error, &state) }
         purgeLater(&state)
         settleLater(&state)
+        endLater(&state)
     }
 
     func purgeLater(_ state: inout State) {

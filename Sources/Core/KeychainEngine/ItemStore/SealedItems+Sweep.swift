@@ -60,6 +60,7 @@ extension SealedItems {
             guard let found = store.sweep(context) else { return true }
             state.sweep = nil
             if !found.isWell { reportTampering(found, &state) }
+            endLater(&state)
             return false
         } ?? true
     }

@@ -112,6 +112,7 @@ extension SealedItems: ItemVault {
     ) throws(KeychainError) -> VaultOutcome<Int> {
         guard changes.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
         try changes.attributes.checkLimits()
+        try changes.former?.checkLimits()
         let context = try keys.context()
         if authorization.lacksKey { return .needsKey }
         let update = ItemUpdate(

@@ -36,9 +36,11 @@ public final class SealedItems: Sendable, AuditReporter {
         var settling: Task<Void, Never>?
         /// Sweeps the items a while after the first unlock.
         var sweep: Task<Void, Never>?
+        /// Deletes the items that end.
+        var ending: Task<Void, Never>?
 
         func cancelTasks() {
-            for task in [purge, settling, sweep, counting] { task?.cancel() }
+            for task in [purge, settling, sweep, ending, counting] { task?.cancel() }
         }
     }
 
@@ -202,6 +204,10 @@ public final class SealedItems: Sendable, AuditReporter {
         try withState { (state) throws(KeychainError) in
             keysChanged(to: standing, &state)
             if isFirst { load(&state) }
+            // The clock may have been set meanwhile.
+            state.ending?.cancel()
+            state.ending = nil
+            endLater(&state)
             guard let counted else { return nil }
             return try compare(&state, with: counted.generation, adopting: counted.adopting)
         }

@@ -55,6 +55,8 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
     public static let namedKeys = AttributeKey(rawValue: "nkey")
     /// The private keys that are deleted with an item; made and kept by the store alone.
     public static let heldKeys = AttributeKey(rawValue: "hkey")
+    /// When the daemon deletes the item: a date; nil for never.
+    public static let ends = AttributeKey(rawValue: "ends")
     /// `kSecAttrSecurityDomain`.
     public static let securityDomain = AttributeKey(rawValue: "sdmn")
     /// `kSecAttrServer`.

@@ -153,12 +153,20 @@ public struct ItemChanges: ~Copyable, Sendable {
     public let accessControl: AccessControl?
     /// A new secret; nil leaves the old one.
     public let data: SecretBytes?
+    /// With these attributes in place of its own, each item is kept as another one, as it was before the change; nil for not.
+    public let former: ItemAttributes?
 
     /// Describes changes.
-    public init(attributes: ItemAttributes, accessControl: AccessControl?, data: consuming SecretBytes?) {
+    public init(
+        attributes: ItemAttributes,
+        accessControl: AccessControl?,
+        data: consuming SecretBytes?,
+        former: ItemAttributes? = nil
+    ) {
         self.attributes = attributes
         self.accessControl = accessControl
         self.data = data
+        self.former = former
     }
 }
 

@@ -138,7 +138,7 @@ public struct CopyItems: WireBody, Sendable {
     }
 }
 
-/// Changes items: `[query, attributes, access control, data, context, prompt]`.
+/// Changes items: `[query, attributes, access control, data, former, context, prompt]`.
 public struct UpdateItems: WireBody, ~Copyable, Sendable {
     /// Which items.
     public let query: ItemQuery
@@ -148,6 +148,8 @@ public struct UpdateItems: WireBody, ~Copyable, Sendable {
     public let accessControl: AccessControl?
     /// A new secret; nil leaves the old one.
     public let data: SecretBytes?
+    /// With these attributes in place of its own, each item is kept as another one, as it was before the change; nil for not.
+    public let former: ItemAttributes?
     /// The context to use; nil for a fresh one.
     public let context: UInt64?
     /// How to prompt.
@@ -159,6 +161,7 @@ public struct UpdateItems: WireBody, ~Copyable, Sendable {
         attributes: ItemAttributes,
         accessControl: AccessControl?,
         data: consuming SecretBytes?,
+        former: ItemAttributes? = nil,
         context: UInt64? = nil,
         prompt: PromptFields
     ) {
@@ -166,34 +169,38 @@ public struct UpdateItems: WireBody, ~Copyable, Sendable {
         self.attributes = attributes
         self.accessControl = accessControl
         self.data = data
+        self.former = former
         self.context = context
         self.prompt = prompt
     }
 
     /// Writes the request.
     public borrowing func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 6)
+        writer.writeArrayHead(count: 7)
         writer.write(query)
         writer.write(attributes)
         writer.write(optionalBytes: accessControl?.encoded)
         writer.write(optionalSecret: data)
+        if let former { writer.write(former) } else { writer.writeNull() }
         writer.write(optionalUnsigned: context)
         prompt.encode(to: &writer)
     }
 
     /// Reads the request.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(6)
+        try reader.readFields(7)
         let query = try reader.readQuery()
         let attributes = try reader.readAttributes()
         let accessControl = try reader.readOptional { try AccessControl(decoding: try $0.readBytes()) }
         let data = try reader.readOptionalSecret()
+        let former = try reader.readOptional { try $0.readAttributes() }
         let context = try reader.readOptional { try $0.readUnsigned() }
         self.init(
             query: query,
             attributes: attributes,
             accessControl: accessControl,
             data: data,
+            former: former,
             context: context,
             prompt: try PromptFields(from: &reader)
         )

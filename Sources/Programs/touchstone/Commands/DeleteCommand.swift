@@ -1,13 +1,16 @@
 import ArgumentParser
 
-/// `touchstone delete`: delete secrets for good.
+/// `touchstone delete`: delete secrets.
 struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete secrets for good.",
+        abstract: "Delete secrets.",
         discussion: """
             Asks once on the terminal, unless --yes is given. Several names are deleted together or, when one of them \
             is not there, not at all.
+
+            They are deleted for good, unless the keychain keeps such values (touchstone history): then what they require \
+            is asked for, and touchstone undo brings them back.
             """,
         aliases: ["rm"]
     )
@@ -15,18 +18,21 @@ struct DeleteCommand: ParsableCommand {
     @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var names: [ItemName]
 
+    @Flag(help: "Keep nothing of them, and delete what is kept.")
+    var forGood = false
+
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     func run() throws {
         if !yes { try confirm() }
-        let isCounted: Bool
-        if names.count == 1, let name = names.first {
-            isCounted = try StoredSecrets().delete(name)
-        } else {
-            isCounted = try StoredSecrets().delete(names)
+        let secrets = StoredSecrets()
+        if !forGood, let end = try secrets.discard(names) {
+            let until = DateText.local(microseconds: end)
+            return Output.complain("Deleted; touchstone undo NAME brings it back until \(until).")
         }
-        guard !isCounted else { return }
+        // A keychain that keeps no values has none.
+        guard try !(forGood ? secrets.deleteForGood(names) : secrets.delete(names)) else { return }
         Output.complain(
             "deleted, not yet counted: the TPM does not answer, and until it does, an older copy of the keychain's "
                 + "files would bring it back; the daemon tries again by itself, and touchstone status tells the rest"
@@ -34,17 +40,7 @@ struct DeleteCommand: ParsableCommand {
     }
 
     private func confirm() throws(CommandError) {
-        guard let terminal = Terminal() else {
-            throw CommandError(
-                "there is no terminal to ask on; nothing was deleted",
-                hint: "say --yes to delete without being asked",
-                exitCode: .notInteractive
-            )
-        }
         let list = names.map { "'\(Printable.text($0.text))'" }.joined(separator: ", ")
-        let answer = try terminal.ask("Delete \(list)? [y/N] ") ?? ""
-        guard ["y\n", "Y\n", "yes\n"].contains(answer) else {
-            throw CommandError("nothing was deleted", exitCode: .cancelled)
-        }
+        try Terminal.confirm("Delete \(list)?", otherwise: "nothing was deleted")
     }
 }

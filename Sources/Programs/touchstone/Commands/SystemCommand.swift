@@ -58,18 +58,7 @@ struct MoveOptions: ParsableArguments {
 
     /// Asks for confirmation before anything is changed.
     func confirm(_ question: String) throws(CommandError) {
-        guard !yes else { return }
-        guard let terminal = Terminal() else {
-            throw CommandError(
-                "there is no terminal to ask on; nothing was changed",
-                hint: "say --yes to do it without being asked",
-                exitCode: .notInteractive
-            )
-        }
-        let answer = try terminal.ask("\(question) [y/N] ") ?? ""
-        guard ["y\n", "Y\n", "yes\n"].contains(answer) else {
-            throw CommandError("nothing was changed", exitCode: .cancelled)
-        }
+        if !yes { try Terminal.confirm(question, otherwise: "nothing was changed") }
     }
 }
 

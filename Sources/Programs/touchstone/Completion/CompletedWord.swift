@@ -113,7 +113,8 @@ private struct Place {
             return .words(command == Touchstone.self && !isHelp ? all + [help] : all)
         }
         switch command {
-        case is GetCommand.Type, is TOTPCommand.Type, is EditCommand.Type, is ShowCommand.Type:
+        case is GetCommand.Type, is TOTPCommand.Type, is EditCommand.Type, is ShowCommand.Type,
+            is HistoryCommand.Type:
             return arguments.isEmpty ? names(isTerminated: isTerminated) : .words([])
         case is CopyCommand.Type, is RenameCommand.Type:
             guard let first = arguments.first else {
@@ -122,6 +123,8 @@ private struct Place {
             return arguments.count == 1 && first.hasSuffix("/")
                 ? prefixes(isTerminated: isTerminated) : .words([])
         case is ListCommand.Type: return arguments.isEmpty ? prefixes(isTerminated: isTerminated) : .words([])
+        case is UndoCommand.Type:
+            return arguments.isEmpty ? keptNames(isTerminated: isTerminated) : .words([])
         case is DeleteCommand.Type: return names(isTerminated: isTerminated)
         case is RequireCommand.Type:
             guard !arguments.isEmpty, case .words(let names) = names(isTerminated: isTerminated) else {
@@ -155,6 +158,14 @@ private struct Place {
         let keychain = RemoteKeychain(daemon: .none)
         let secrets = (try? StoredSecrets(keychain: keychain).all(interactionAllowed: false)) ?? []
         return secrets.map(\.name)
+    }
+
+    /// The names of which values are kept.
+    private func keptNames(isTerminated: Bool) -> CompletedWord.Kind {
+        let kept = try? StoredSecrets(keychain: RemoteKeychain(daemon: .none)).keptValues(
+            interactionAllowed: false
+        )
+        return candidates((kept ?? []).map(\.name), isTerminated)
     }
 
     private static func prefixes(of names: [String]) -> [String] {

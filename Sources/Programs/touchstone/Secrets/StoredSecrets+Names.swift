@@ -71,19 +71,21 @@ extension StoredSecrets {
         }
     }
 
-    /// Replaces the value of a secret; its requirement stays.
+    /// Replaces the value of a secret, and keeps the former one if the keychain does; its requirement stays.
     func replaceValue(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
         context: UInt64? = nil,
         cancellation: Cancellation? = nil
     ) throws(CommandError) {
+        let kept = try keeping(name, .replaced, context: context)
         do throws(KeychainError) {
             let request = UpdateItems(
                 query: query(name),
                 attributes: [:],
                 accessControl: nil,
                 data: secret,
+                former: kept?.attributes,
                 context: context,
                 prompt: prompt("Change '\(name.text)'.")
             )
@@ -91,12 +93,25 @@ extension StoredSecrets {
         } catch {
             throw failure(error, name)
         }
+        if let kept { try prune(kept.setting) }
     }
 
-    /// Deletes secrets permanently, all or none.
+    /// Deletes secrets permanently, with what is kept of them.
+    ///
+    /// - Returns: whether hardware counted the deletion, if it counts any.
+    func deleteForGood(_ names: [ItemName]) throws(CommandError) -> Bool {
+        var kept: [KeptValue] = []
+        for name in names { kept += try keptValues(of: name) }
+        let isCounted = try delete(names)
+        try delete(kept)
+        return isCounted
+    }
+
+    /// Deletes secrets permanently, all or none; what is kept of them stays.
     ///
     /// - Returns: whether hardware counted the deletion, if it counts any.
     func delete(_ names: [ItemName]) throws(CommandError) -> Bool {
+        if names.count == 1, let name = names.first { return try delete(name) }
         var references: [PersistentReference] = []
         for name in names {
             guard let reference = try find(name).reference else { continue }

@@ -75,7 +75,7 @@ struct StoredSecrets {
     }
 
     /// ``find(_:context:)``; nil if there is no secret of this name.
-    func findIfThere(_ name: ItemName, context: UInt64) throws(CommandError) -> StoredSecret? {
+    func findIfThere(_ name: ItemName, context: UInt64?) throws(CommandError) -> StoredSecret? {
         do throws(CommandError) {
             return try find(name, context: context)
         } catch {
@@ -113,24 +113,41 @@ struct StoredSecrets {
         }
     }
 
-    /// Replaces a secret in one step; adds it if it does not exist.
-    func replace(_ name: ItemName, _ secret: consuming SecretBytes, _ rule: AccessControl)
-        throws(CommandError)
-    {
+    /// Replaces a secret in one step, and keeps its value if the keychain does (``HistorySetting``); adds it if it does not exist.
+    func replace(
+        _ name: ItemName,
+        _ secret: consuming SecretBytes,
+        _ rule: AccessControl,
+        context: UInt64? = nil
+    ) throws(CommandError) {
+        let kept = try keeping(name, .replaced, context: context)
+        try replace(name, secret, rule, keeping: kept?.attributes, context: context)
+        if let kept { try prune(kept.setting) }
+    }
+
+    private func replace(
+        _ name: ItemName,
+        _ secret: consuming SecretBytes,
+        _ rule: AccessControl,
+        keeping former: ItemAttributes?,
+        context: UInt64?
+    ) throws(CommandError) {
         do throws(KeychainError) {
-            if try overwrite(name, secret.copyToSend(), rule) { return }
+            if try overwrite(name, secret.copyToSend(), rule, keeping: former, context: context) { return }
             do throws(KeychainError) {
                 try store(name, secret.copyToSend(), rule)
             } catch {
                 // A duplicate now: another program added it meanwhile.
-                guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
+                guard error.status == .duplicateItem,
+                    try overwrite(name, secret, rule, keeping: former, context: context)
+                else { throw error }
             }
         } catch {
             throw ErrorText.describe(error, storing: name, rule)
         }
     }
 
-    /// Deletes a secret permanently, including one that was invalidated.
+    /// Deletes a secret permanently, including one that was invalidated; what is kept of it stays.
     ///
     /// - Returns: whether hardware counted the deletion, if it counts any.
     func delete(_ name: ItemName) throws(CommandError) -> Bool {
@@ -150,13 +167,17 @@ struct StoredSecrets {
     private func overwrite(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
-        _ rule: AccessControl
+        _ rule: AccessControl,
+        keeping former: ItemAttributes?,
+        context: UInt64?
     ) throws(KeychainError) -> Bool {
         let request = UpdateItems(
             query: query(name),
             attributes: [:],
             accessControl: rule,
             data: secret,
+            former: former,
+            context: context,
             prompt: prompt("Replace '\(name.text)'.")
         )
         do throws(KeychainError) {

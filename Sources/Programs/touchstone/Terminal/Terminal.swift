@@ -33,6 +33,26 @@ struct Terminal: ~Copyable {
         }
     }
 
+    /// Asks a question on the terminal, and throws unless the user says yes.
+    ///
+    /// - Parameters:
+    ///   - question: the question, with its mark.
+    ///   - outcome: what the error says of the rest: `nothing was deleted`.
+    /// - Throws: ``CommandError`` with the exit status of a cancelled prompt, or, without a terminal, of one that cannot be shown.
+    static func confirm(_ question: String, otherwise outcome: String) throws(CommandError) {
+        guard let terminal = Terminal() else {
+            throw CommandError(
+                "there is no terminal to ask on; \(outcome)",
+                hint: "say --yes to do it without being asked",
+                exitCode: .notInteractive
+            )
+        }
+        let answer = try terminal.ask("\(question) [y/N] ") ?? ""
+        guard ["y\n", "Y\n", "yes\n"].contains(answer) else {
+            throw CommandError(outcome, exitCode: .cancelled)
+        }
+    }
+
     /// Reads a secret without echo: a line of any length, or several that are pasted.
     ///
     /// - Throws: ``CommandError`` with the status of a cancellation at the end of input, and for what could only be taken
