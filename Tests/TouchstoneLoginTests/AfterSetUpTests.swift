@@ -82,7 +82,7 @@ extension TenStepsTests {
                 let refused = await failure { () async throws(TouchstoneError) in
                     try await login.signIn("Let me in")
                 }
-                #expect(refused?.code == .refused && refused?.nextStep == .setUpAgain, "\(refused as Any)")
+                #expect(refused == .deviceRevoked && refused?.nextStep == .setUpAgain, "\(refused as Any)")
                 #expect(refused?.cause == "authentication_failed")
                 // The password session that set the device up is the owner's; its token is refused once that session has ended,
                 // too.
@@ -140,7 +140,7 @@ extension TenStepsTests {
                 let resumed = await failure { () async throws(TouchstoneError) in
                     try await login.resume("Go on")
                 }
-                #expect(resumed?.code == .refused && resumed?.nextStep == .setUpAgain, "\(resumed as Any)")
+                #expect(resumed == .sessionEnded && resumed?.nextStep == .setUpAgain, "\(resumed as Any)")
                 #expect(try await world.kept(login) == ["device"])
                 let ended = await failure { () async throws(TouchstoneError) in try await session.devices() }
                 #expect(ended?.isEndOfSession == true)

@@ -112,7 +112,7 @@ extension TenStepsTests {
                     let ended = await failure { () async throws(TouchstoneError) in
                         try await session.accessToken(for: Self.books)
                     }
-                    #expect(ended?.code == .refused && ended?.nextStep == .setUpAgain, "\(ended as Any)")
+                    #expect(ended == .sessionEnded && ended?.nextStep == .setUpAgain, "\(ended as Any)")
                 }
                 // A session that ends here.
                 let other = try await world.session(world.login())

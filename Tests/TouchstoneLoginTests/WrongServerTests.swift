@@ -55,7 +55,7 @@ struct WrongServerTests {
                 "nonces without end", .answer(400, ["DPoP-Nonce": "n"], #"{"error":"use_dpop_nonce"}"#),
                 .badReply, nil
             ),
-            ("a refusal", .answer(401, [:], #"{"code":"authentication_failed"}"#), .refused, nil),
+            ("a refusal", .answer(401, [:], #"{"code":"authentication_failed"}"#), .wrongPassword, nil),
             ("no HTTP", .bytes(Array("SSH-2.0-OpenSSH_9.2\r\n".utf8)), .badReply, nil),
         ]
         for (name, value) in [

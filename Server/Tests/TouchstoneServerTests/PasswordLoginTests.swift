@@ -135,6 +135,17 @@ extension ServerTests {
             }
         }
 
+        @Test("after one mistyped password the right one works at once, and the count begins again")
+        func mistyped() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.make(on: server)
+                for _ in 0..<3 {
+                    #expect(try await user.logIn("wrong wrong").status == 401)
+                    #expect(try await user.logIn().status == 200)
+                }
+            }
+        }
+
         @Test("correct passwords, and those never checked, do not count as failures of an address or a name")
         func rightOnes() async throws {
             try await TestServer.with {

@@ -132,7 +132,7 @@ extension LoginSession {
     private func keep(_ record: DeviceRecord, _ former: DeviceRecord?) async throws(TouchstoneError) {
         var isWritten = false
         do throws(TouchstoneError) {
-            guard let token = refreshToken else { throw TouchstoneError(.refused, cause: "signedOut") }
+            guard let token = refreshToken else { throw TouchstoneError(.sessionEnded, cause: "signedOut") }
             try await client.store.write(record)
             isWritten = true
             try await client.store.seal(token)

@@ -82,7 +82,7 @@ public struct LoginClient: Sendable {
     ///   - user: The account's name.
     ///   - password: The account's password.
     /// - Returns: the session.
-    /// - Throws: `TouchstoneError`: `refused` for a wrong name or password, `throttled` with the time to wait,
+    /// - Throws: `TouchstoneError`: `wrongPassword`, also for a wrong name, `throttled` with the time to wait,
     ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`; `damaged` if the stored data of the device cannot be read,
     ///   until ``forgetDevice()``.
     public func signIn(user: String, password: String) async throws(TouchstoneError) -> LoginSession {
@@ -90,11 +90,9 @@ public struct LoginClient: Sendable {
         // The server counts failed attempts of a known device separately from those of unknown clients.
         let proofKey: Data =
             if let kept, kept.user == user { kept.proofKey } else { try await keys.makeProofKey() }
-        let answer = try await api.call(
-            "POST",
-            "/v1/login/password",
-            .json(["username": .string(user), "password": .string(password)]),
-            prove: keys.prove(proofKey)
+        let answer = try await sendPassword(
+            ["username": .string(user), "password": .string(password)],
+            proofKey
         )
         let session = LoginSession(
             self,
@@ -112,8 +110,8 @@ public struct LoginClient: Sendable {
     ///
     /// - Parameter prompt: The text of the prompt.
     /// - Returns: the session.
-    /// - Throws: `TouchstoneError`: `notFound` if the device was not set up, `invalidated`, `refused` if the server no longer
-    ///   accepts the device, the errors of a prompt and of a server.
+    /// - Throws: `TouchstoneError`: `notFound` if the device was not set up, `invalidated`, `deviceRevoked` if the server no
+    ///   longer accepts the device, the errors of a prompt and of a server.
     public func signIn(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
         let ceremony = try Ceremony(
@@ -138,7 +136,7 @@ public struct LoginClient: Sendable {
     ///
     /// - Parameter prompt: The text of the prompt.
     /// - Returns: the session.
-    /// - Throws: `TouchstoneError`: `notFound` if no session is stored, `invalidated`, `refused` if the server ended the
+    /// - Throws: `TouchstoneError`: `notFound` if no session is stored, `invalidated`, `sessionEnded` if the server ended the
     ///   session, the errors of a prompt and of a server.
     public func resume(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
@@ -214,15 +212,35 @@ public struct LoginClient: Sendable {
                 prove: keys.prove(proofKey)
             )
         } catch {
-            // The key signed, but the server rejected it: the device was removed from the account or suspended.
-            guard error.code == .refused, error.cause == "authentication_failed" else { throw error }
-            throw TouchstoneError(
-                .refused,
-                part: error.part,
-                cause: error.cause,
-                nextStep: .setUpAgain,
-                details: error.details
+            // The key signed, but the server rejected it: the device was removed from the account or suspended. For anyone who
+            // has not signed, the server does not tell this from a wrong signature.
+            throw error == .signatureRefused ? error.with(.deviceRevoked) : error
+        }
+    }
+
+    /// Sends a password.
+    ///
+    /// - Parameters:
+    ///   - body: the request's members.
+    ///   - proofKey: the key that the session's tokens are bound to.
+    ///   - access: the access token of the session that is renewed; nil for a new session.
+    /// - Returns: the reply.
+    /// - Throws: `TouchstoneError`: `wrongPassword`, the errors of a server.
+    func sendPassword(
+        _ body: JSONValue,
+        _ proofKey: Data,
+        access: String? = nil
+    ) async throws(TouchstoneError) -> JSONObject {
+        do throws(TouchstoneError) {
+            return try await api.call(
+                "POST",
+                "/v1/login/password",
+                .json(body),
+                access: access,
+                prove: keys.prove(proofKey)
             )
+        } catch {
+            throw error.asPassword
         }
     }
 

@@ -52,7 +52,7 @@ public actor LoginSession {
     /// Do not send it to a service: that gets one of its own, ``accessToken(for:scope:)``.
     ///
     /// - Returns: the token, renewed if it was about to expire.
-    /// - Throws: `TouchstoneError`: `refused` once the session has ended, the errors of a server.
+    /// - Throws: `TouchstoneError`: `sessionEnded`, the errors of a server.
     public func accessToken() async throws(TouchstoneError) -> String {
         guard let tokens else { throw .signedOut }
         if tokens.expires > .now { return tokens.access }
@@ -68,7 +68,7 @@ public actor LoginSession {
     ///   - resource: The service's resource indicator (RFC 8707) as in the server's settings, such as `https://api.example.org`.
     ///   - scope: What the token may do there; empty: all that the server's settings allow.
     /// - Returns: the token; the same one until it is about to expire.
-    /// - Throws: `TouchstoneError`: `refused` once the session has ended, and with the cause `invalid_target` or `invalid_scope`
+    /// - Throws: `TouchstoneError`: `sessionEnded`, `refused` with the cause `invalid_target` or `invalid_scope`
     ///   for what the server issues no tokens for; the errors of a server.
     public func accessToken(
         for resource: String,
@@ -95,7 +95,7 @@ public actor LoginSession {
                 _ = try await renew()
             }
         }
-        throw TouchstoneError(.refused, part: "server", cause: "invalid_grant", nextStep: .retry)
+        throw TouchstoneError(.sessionEnded, part: "server", cause: "invalid_grant", nextStep: .retry)
     }
 
     // MARK: Setting up the device
@@ -160,7 +160,7 @@ public actor LoginSession {
     ///   - password: The account's password.
     /// - Returns: what the new authentication is worth: `low`.
     /// - Throws: `TouchstoneError`: `stepUpNeeded` if the service requires more than a password, thrown before the password is sent,
-    ///   `refused` for a wrong one, `throttled` with the time to wait, `limitExceeded` for a header without such a challenge, the
+    ///   `wrongPassword`, `throttled` with the time to wait, `limitExceeded` for a header without such a challenge, the
     ///   errors of a server.
     @discardableResult
     public func stepUp(
@@ -172,14 +172,10 @@ public actor LoginSession {
         let assurance = Assurance.withoutKey(try await client.keys.hardwareLevel())
         let access = try await accessToken()
         try await step(demand) { [client, proofKey, user] () throws(TouchstoneError) in
-            try await client.api.call(
-                "POST",
-                "/v1/login/password",
-                .json([
-                    "username": .string(user), "password": .string(password), "purpose": "reauth",
-                ]),
-                access: access,
-                prove: client.keys.prove(proofKey)
+            try await client.sendPassword(
+                ["username": .string(user), "password": .string(password), "purpose": "reauth"],
+                proofKey,
+                access: access
             )
         }
         return assurance
@@ -259,7 +255,7 @@ public actor LoginSession {
         do throws(TouchstoneError) {
             return try await send(method, path, body, access, isBound)
         } catch {
-            guard error.code == .refused, error.cause == "invalid_token" else { throw error }
+            guard error == .sessionEnded, error.cause == "invalid_token" else { throw error }
         }
         let renewed = tokens.flatMap { $0.access == access ? nil : $0.access }
         let other = if let renewed { renewed } else { try await renew().access }
@@ -340,6 +336,6 @@ public actor LoginSession {
 extension TouchstoneError {
     /// The error for a session that has ended, here or on the server.
     fileprivate static var signedOut: TouchstoneError {
-        TouchstoneError(.refused, cause: "signedOut", nextStep: .setUpAgain)
+        TouchstoneError(Code.sessionEnded, cause: "signedOut")
     }
 }

@@ -36,13 +36,10 @@ struct ArticleSamples {
     func token(in tokens: SecretStore) async throws(TouchstoneError) -> String? {
         do {
             return try await tokens.read("octocat", with: "Sign in to Example")
+        } catch .notFound, .invalidated {
+            return nil  // sign in with the password, then write it
         } catch {
-            switch error.code {
-            case .notFound, .invalidated:
-                return nil  // sign in with the password, then write it
-            default:
-                throw error  // cancelled, locked, damaged: the token is there
-            }
+            throw error  // cancelled, locked, damaged: the token is there
         }
     }
 

@@ -9,7 +9,7 @@ struct TouchstoneErrorTests {
     func table() {
         let codes = ErrorTable.rows.map(\.code)
         #expect(Set(codes).count == codes.count)
-        #expect(codes.count == 45)
+        #expect(codes.count == 49)
         for row in ErrorTable.rows {
             if let number = row.laError {
                 let back = TouchstoneError.Code(laError: number)
@@ -23,6 +23,55 @@ struct TouchstoneErrorTests {
         #expect(TouchstoneError(.lockedOut).androidCode == 7)
         #expect(TouchstoneError(.diskFull).osStatus == -34)
         #expect(TouchstoneError(TouchstoneError.Code(rawValue: "ofTheFuture")).osStatus == nil)
+    }
+
+    /// Each code as an error.
+    private static let members: [TouchstoneError] = [
+        .userCancelled, .fallbackChosen, .systemCancelled, .taskCancelled, .timedOut, .notMatched,
+        .lockedOut, .lockedOutUntilPasscode, .interactionNeeded, .noPromptPlace, .proofEnded,
+        .throttled, .passcodeNotSet, .noHardware, .hardwareUnavailable, .disconnected,
+        .notEnrolled, .sensorTooWeak, .notFound, .alreadyExists, .locked, .invalidated, .deleted,
+        .expired, .damaged, .ruleMismatch, .typeMismatch, .limitExceeded, .updateNeeded,
+        .unsupported, .denied, .diskFull, .storeFull, .readOnly, .serviceMissing, .serviceFailed,
+        .hardwareTooWeak, .hardwareLockedOut, .hardwareChanged, .unreachable, .untrustedServer,
+        .badReply, .refused, .wrongPassword, .deviceRevoked, .signatureRefused, .sessionEnded,
+        .stepUpNeeded, .replayed,
+    ]
+
+    @Test("each code is an error's name too, in the order of the table, and `catch` and `switch` take it")
+    func members() {
+        #expect(Self.members.map(\.code) == ErrorTable.rows.map(\.code))
+        for error in Self.members { #expect(error.nextStep == ErrorTable.row(of: error.code).nextStep) }
+        func read(_ error: TouchstoneError) throws(TouchstoneError) { throw error }
+        func caught(_ error: TouchstoneError) -> String {
+            do throws(TouchstoneError) {
+                try read(error)
+                return "none"
+            } catch .notFound {
+                return "not found"
+            } catch .userCancelled, .timedOut {
+                return "no answer"
+            } catch {
+                switch error {
+                case .locked: return "locked"
+                default: return "\(error.code.rawValue)"
+                }
+            }
+        }
+        #expect(caught(.notFound) == "not found")
+        // With a cause below it, too.
+        #expect(caught(TouchstoneError(.notFound, part: "keybag", cause: "x")) == "not found")
+        #expect(caught(.userCancelled) == "no answer" && caught(.timedOut) == "no answer")
+        #expect(caught(.locked) == "locked" && caught(.damaged) == "damaged")
+        // Thrown as any Error.
+        do {
+            try { () throws in throw TouchstoneError.notFound }()
+        } catch TouchstoneError.notFound {
+            return
+        } catch {
+            Issue.record("\(error)")
+        }
+        Issue.record("nothing was thrown")
     }
 
     @Test("every LAError code maps to a code, and back to the same number where there is a separate code")

@@ -7,7 +7,8 @@ import Testing
 extension TouchstoneErrorTests {
     /// Codes that only a server's client reports; no cause of the daemon maps to them.
     private static let ofServers: Set<TouchstoneError.Code> = [
-        .unreachable, .untrustedServer, .badReply, .stepUpNeeded, .replayed,
+        .unreachable, .untrustedServer, .badReply, .wrongPassword, .deviceRevoked, .signatureRefused,
+        .sessionEnded, .stepUpNeeded, .replayed,
     ]
     /// Codes that this module reports on its own.
     private static let ofThisModule: Set<TouchstoneError.Code> = [

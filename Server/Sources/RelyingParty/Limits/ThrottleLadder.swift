@@ -1,6 +1,6 @@
 /// How long an account has to wait after failed passwords, by the number of consecutive failures.
 ///
-/// The delays grow, and reach until the end of the day after a hundred (NIST SP 800-63B-4, section 3.2.2). They do not
+/// Whoever mistypes once tries again at once. The delays grow, and reach until the end of the day after a hundred (NIST SP 800-63B-4, section 3.2.2). They do not
 /// apply to a login with a device's key, so that an attacker cannot lock the owner out.
 public enum ThrottleLadder {
     /// The number of consecutive failures after which password login is disabled.
@@ -9,7 +9,7 @@ public enum ThrottleLadder {
     /// How long to wait after this number of consecutive failures; nil: until the end of the day.
     public static func delay(afterFailures count: Int) -> Duration? {
         switch count {
-        case ..<1: .zero
+        case ..<2: .zero
         case ..<3: .seconds(1)
         case ..<9: .seconds(3)
         case ..<25: .seconds(5)

@@ -35,8 +35,10 @@ extension ServerTests {
                 let limited = try user.inSession(recovered, key: key)
                 #expect(try await limited.call(.GET, "/v1/sessions").code == "session_limited")
                 #expect(try await limited.call(.POST, "/v1/me/recovery-codes").code == "session_limited")
-                let again = try await server.recover("anna", codes[0])
-                #expect(again.status == 401 && again.code == "authentication_failed")
+                for _ in 0..<2 {
+                    let again = try await server.recover("anna", codes[0])
+                    #expect(again.status == 401 && again.code == "authentication_failed")
+                }
                 // The next attempt has to wait, as after a wrong password; the password itself does not.
                 let waiting = try await server.recover("anna", codes[1])
                 #expect(waiting.status == 429 && waiting.code == "too_many_attempts")

@@ -108,8 +108,16 @@ extension TouchstoneError {
         public static let untrustedServer = Self("untrustedServer")
         /// The server's reply is malformed.
         public static let badReply = Self("badReply")
-        /// The server refused the request or the credentials.
+        /// The server refused the request.
         public static let refused = Self("refused")
+        /// The account's name or password is wrong.
+        public static let wrongPassword = Self("wrongPassword")
+        /// The server accepts this device no longer: it was removed from the account, or suspended.
+        public static let deviceRevoked = Self("deviceRevoked")
+        /// The server did not accept what the device's key signed.
+        public static let signatureRefused = Self("signatureRefused")
+        /// The session has ended, on the server or here.
+        public static let sessionEnded = Self("sessionEnded")
         /// The server requires a stronger authentication first.
         public static let stepUpNeeded = Self("stepUpNeeded")
         /// The request was already used once: the server detected a replay.

@@ -71,6 +71,10 @@ enum ErrorTable {
         Row(.untrustedServer, nil, nil, nil, .askForHelp),
         Row(.badReply, nil, nil, nil, .askForHelp),
         Row(.refused, nil, nil, nil, .askForHelp),
+        Row(.wrongPassword, nil, nil, nil, .retry),
+        Row(.deviceRevoked, nil, nil, nil, .setUpAgain),
+        Row(.signatureRefused, nil, nil, nil, .retry),
+        Row(.sessionEnded, nil, nil, nil, .setUpAgain),
         Row(.stepUpNeeded, nil, nil, nil, .retry),
         Row(.replayed, nil, nil, nil, .retry),
     ]

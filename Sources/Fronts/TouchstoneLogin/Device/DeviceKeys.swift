@@ -87,7 +87,7 @@ struct DeviceKeys: Sendable {
 
     /// Signs a challenge with a credential's key, after a prompt; the signed data include what the use is worth.
     ///
-    /// - Throws: `TouchstoneError`: `invalidated`, `refused` if the server requests another credential, and the errors
+    /// - Throws: `TouchstoneError`: `invalidated`, `deviceRevoked` if the server requests another credential, and the errors
     ///   of a prompt.
     func assert(
         _ options: RequestOptions,
@@ -222,7 +222,7 @@ extension TouchstoneError {
         case .algorithm: self.init(.unsupported, part: "server", cause: "no ES256")
         case .credentialExists: self.init(.alreadyExists)
         case .credentialNotAllowed:
-            self.init(.refused, part: "server", cause: "credentialNotAllowed", nextStep: .setUpAgain)
+            self.init(.deviceRevoked, part: "server", cause: "credentialNotAllowed")
         case .damaged: self.init(.damaged, details: ["the record of a device"])
         case .keychain(let refusal): self.init(below: refusal.error)
         }

@@ -45,9 +45,10 @@ extension TouchstoneError {
 
     private static func meaning(of refusal: Refusal) -> (Code, NextStep?) {
         switch refusal.word {
-        // The session has ended: sign in again.
-        case "invalid_token", "invalid_grant": (.refused, .setUpAgain)
-        case "authentication_failed": (.refused, .retry)
+        case "invalid_token", "invalid_grant": (.sessionEnded, nil)
+        // Of an assertion; a wrong password has its own error (``asPassword``).
+        case "authentication_failed": (.signatureRefused, nil)
+        case "credential_suspended": (.deviceRevoked, nil)
         case "insufficient_user_authentication": (.stepUpNeeded, nil)
         case "ceremony_expired": (.replayed, nil)
         case "invalid_dpop_proof" where refusal.detail == "replayed": (.replayed, nil)
@@ -65,9 +66,15 @@ extension TouchstoneError {
     }
 
     /// Whether the server reports that the session has ended.
-    var isEndOfSession: Bool {
-        code == .refused && (cause == "invalid_token" || cause == "invalid_grant")
+    var isEndOfSession: Bool { self == .sessionEnded && part == "server" }
+
+    /// The same with another code, as the server's answer to this request means it, and that code's next step.
+    func with(_ code: Code) -> TouchstoneError {
+        TouchstoneError(code, part: part, cause: cause, retryAfter: retryAfter, details: details)
     }
+
+    /// The error of a request that sent a password: a failed authentication is a wrong password.
+    var asPassword: TouchstoneError { self == .signatureRefused ? with(.wrongPassword) : self }
 }
 
 extension String {
