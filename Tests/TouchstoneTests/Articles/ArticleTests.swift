@@ -104,7 +104,8 @@ struct ArticleTests {
             let notes = try await DeviceSealingKey.create("notes", rule: .biometryOrPasscode)
             let record = try await notes.seal(Data("note".utf8))
             try world.answers()
-            #expect(await ArticleSamples().unlock(record) == "note")
+            let opened = await ArticleSamples().unlock(record)
+            #expect(opened == "note")
             try world.cancels()
             #expect(await ArticleSamples().unlock(record) == "You cancelled. [10]")
         }

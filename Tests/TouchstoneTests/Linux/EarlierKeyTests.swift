@@ -15,7 +15,7 @@ struct EarlierKeyTests {
                 let made = try calls.makeKey(under: .whenUnlocked, at: place, challenge: nil)
                 let record = KeyRecord(made, .whenUnlocked, expires: nil, hasCodes: false)
                 let attributes = place.query(mark: KeyRecord.mark(of: made.representation))
-                let bytes = try SecretCoding.encode(record)
+                let bytes = try SecretCoding.encode(record, by: JSONEncoder())
                 let password = NewPassword(attributes: attributes, rule: nil, bytes: bytes)
                 #expect(try calls.add(password))
                 #expect(try !calls.namesKeys(place.query()))

@@ -211,7 +211,7 @@ extension KeychainCalls {
 
     /// Stores the record of a new key.
     fileprivate func add(_ record: KeyRecord, at place: KeyPlace) throws(TouchstoneError) {
-        let bytes = try SecretCoding.encode(record)
+        let bytes = try SecretCoding.encode(record, by: JSONEncoder())
         let attributes = place.query(mark: KeyRecord.mark(of: record.representation))
         let keys = [record.representation]
         guard try add(NewPassword(attributes: attributes, rule: nil, bytes: bytes, keys: keys)) else {

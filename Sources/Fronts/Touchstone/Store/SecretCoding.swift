@@ -7,15 +7,23 @@ internal import Foundation
 enum SecretCoding {
     /// - Throws: ``TouchstoneError`` with `typeMismatch` for a value that cannot be encoded, `limitExceeded` for too
     ///   many bytes.
-    static func encode<Value: Encodable>(_ value: Value) throws(TouchstoneError) -> Data {
+    static func encode<Value: Encodable>(
+        _ value: Value,
+        by encoder: JSONEncoder = DateText.encoder
+    ) throws(TouchstoneError) -> Data {
         let bytes: Data
-        if let value = value as? any OptionalValue, value.isNil { throw mismatch(Value.self) }
+        if let value = value as? any OptionalValue, value.isNil {
+            throw TouchstoneError(
+                .typeMismatch,
+                details: ["\(Value.self)", "nil is no value; delete(_:) removes one"]
+            )
+        }
         switch value {
         case let data as Data: bytes = data
         case let text as String: bytes = Data(text.utf8)
         default:
             do {
-                bytes = try JSONEncoder().encode(value)
+                bytes = try encoder.encode(value)
             } catch {
                 throw mismatch(Value.self)
             }
@@ -34,7 +42,7 @@ enum SecretCoding {
             return text
         }
         do {
-            return try JSONDecoder().decode(type, from: bytes)
+            return try DateText.decoder.decode(type, from: bytes)
         } catch {
             throw mismatch(type)
         }

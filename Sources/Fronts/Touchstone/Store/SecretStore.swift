@@ -63,8 +63,8 @@ public struct SecretStore: Sendable {
     /// Storing a new value shows no prompt; replacing a value needs the same authentication as reading it.
     ///
     /// - Parameters:
-    ///   - value: `Data` and `String` are stored as they are, any other type as JSON; at most 65,536 bytes. An optional is
-    ///     stored as its wrapped value.
+    ///   - value: `Data` and `String` are stored as they are, any other type as JSON, with dates as in ISO 8601; at most
+    ///     65,536 bytes. An optional is stored as its wrapped value.
     ///   - key: The value's key, 1 to 255 bytes.
     ///   - permission: Authorises the replacement of an existing value.
     /// - Throws: ``TouchstoneError``: `limitExceeded`, `typeMismatch` for nil and for a value that cannot be encoded,
@@ -155,6 +155,51 @@ public struct SecretStore: Sendable {
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock, `damaged`, `ruleMismatch`.
     public func status() async throws(TouchstoneError) -> [String: Status] {
         try await keychain.link.status(try access(.silent, nil))
+    }
+
+    /// The keys of all values that can be read, in order; shows no prompt.
+    ///
+    /// - Returns: the keys, without those of invalidated values, which ``status()`` has; empty for a store that was never written.
+    /// - Throws: ``TouchstoneError`` as ``status()``.
+    public func keys() async throws(TouchstoneError) -> [String] {
+        let access = try access(.silent, nil)
+        return try await keychain.link.keys(access, StoreContext(keychain.link, access))
+    }
+
+    /// Whether there is a value that can be read; shows no prompt.
+    ///
+    /// - Parameter key: The value's key.
+    /// - Returns: false for an invalidated value, too, which ``status()`` tells from an absent one.
+    /// - Throws: ``TouchstoneError`` as ``status()``, and `limitExceeded`.
+    public func contains(_ key: String) async throws(TouchstoneError) -> Bool {
+        try ItemName.check(key, "key")
+        return try await keys().contains(key)
+    }
+
+    /// Reads all values, with one prompt.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode each of them as.
+    ///   - permission: Authorises the reads.
+    /// - Returns: the values by key; empty, without a prompt, for a store that has none. Invalidated ones are left out:
+    ///   ``status()`` has them.
+    /// - Throws: ``TouchstoneError`` as ``read(_:as:with:)``, except `notFound` and `invalidated`: one value that is damaged, or of
+    ///   another type, is an error of the whole call.
+    public func readAll<Value: Decodable>(
+        as type: Value.Type = Value.self,
+        with permission: Permission = .standard
+    ) async throws(TouchstoneError) -> [String: Value] {
+        let access = try access(permission, nil)
+        let link = keychain.link
+        return try await link.inContext(access) { context throws(TouchstoneError) in
+            var values: [String: Value] = [:]
+            for key in try await link.keys(access, context) {
+                // Another program may delete it meanwhile.
+                guard let found = try await link.find(key, access, context) else { continue }
+                values[key] = try SecretCoding.decode(type, found.bytes())
+            }
+            return (values, hasShown: !values.isEmpty)
+        }
     }
 
     /// Deletes a value, even an invalidated one; shows no prompt.

@@ -154,6 +154,16 @@ extension KeychainLink {
         }
     }
 
+    /// The keys of all secrets that are not invalidated, in order.
+    func keys(_ access: StoreAccess, _ context: StoreContext) async throws(TouchstoneError) -> [String] {
+        try await onStore(access, context) { calls throws(TouchstoneError) in
+            try calls.checkRule(makes: false)
+            return try calls.status().compactMap { key, status in
+                if case .invalidated = status { nil } else { key }
+            }.sorted()
+        }
+    }
+
     /// Deletes one secret.
     func delete(_ key: String, _ access: StoreAccess) async throws(TouchstoneError) -> Deletion {
         try await recording(access.item) { () throws(TouchstoneError) in
