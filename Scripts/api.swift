@@ -2,8 +2,8 @@
 //
 //   swift Scripts/api.swift SYMBOLS.json
 //
-// SYMBOLS.json is the module's symbol graph, without synthesized members. Members of the same kind and type share a line. The
-// exit status is 1 if the list does not fit on two pages of A4 at 7 point: 172 lines of at most 133 columns.
+// SYMBOLS.json is the module's symbol graph, without synthesized members. Members of the same kind and type share a line; where
+// they repeat the names of a nested type's constants, the line says so in place of the names. The exit status is 1 if the list does not fit on two pages of A4 at 7 point: 172 lines of at most 133 columns.
 
 import Foundation
 
@@ -115,6 +115,18 @@ let inOrder = symbols.sorted {
 }
 var lines: [String] = []
 
+/// A line in which the names of all constants of a type within `owner` are replaced by a mention of that type.
+func naming(_ line: String, in owner: [String]) -> String {
+    var line = line
+    for type in inOrder where type.owner == owner && type.isType {
+        let names = inOrder.filter { $0.owner == type.pathComponents && $0.text.hasPrefix("static let ") }
+            .compactMap(\.pathComponents.last)
+        guard names.count > 1, let name = type.pathComponents.last else { continue }
+        line = line.replacing(names.joined(separator: ", "), with: "(each \(name))")
+    }
+    return line
+}
+
 func list(_ owner: [String], indent: Int) {
     let members = inOrder.filter { $0.owner == owner && !$0.isType }
     var groups: [(constraints: [String], lines: [String])] = []
@@ -130,7 +142,7 @@ func list(_ owner: [String], indent: Int) {
             lines += broken("where " + group.constraints.joined(separator: ", "), indent: indent)
         }
         for line in merged(group.lines) {
-            lines += broken(line, indent: indent + (group.constraints.isEmpty ? 0 : 4))
+            lines += broken(naming(line, in: owner), indent: indent + (group.constraints.isEmpty ? 0 : 4))
         }
     }
     for type in inOrder.filter({ $0.owner == owner && $0.isType }).sorted(by: {
