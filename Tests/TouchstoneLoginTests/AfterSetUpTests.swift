@@ -101,6 +101,29 @@ extension TenStepsTests {
             }
         }
 
+        @Test("a suspended device is told as such, and signs in again once it is restored")
+        func suspended() async throws {
+            let world = try await LoginWorld()
+            try await world.keychain.use {
+                let login = world.login()
+                let (_, device) = try await world.setUp(login)
+                try world.server.setSuspended(true, device.id)
+                for _ in 0..<2 {
+                    let refused = await failure { () async throws(TouchstoneError) in
+                        try await login.signIn("Let me in")
+                    }
+                    #expect(
+                        refused == .deviceRevoked && refused?.nextStep == .setUpAgain,
+                        "\(refused as Any)"
+                    )
+                    #expect(refused?.cause == "credential_suspended")
+                }
+                #expect(try await login.state() == .ready(device))
+                try world.server.setSuspended(false, device.id)
+                _ = try await login.signIn("Let me in")
+            }
+        }
+
         @Test("signing out everywhere ends the sessions of other devices")
         func everywhere() async throws {
             let world = try await LoginWorld()

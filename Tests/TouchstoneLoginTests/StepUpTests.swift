@@ -177,8 +177,15 @@ extension TenStepsTests {
                 world.relay.passAll()
                 keychain.person(.cancels)
                 await #expect(throws: TouchstoneError(.userCancelled)) { try await waiting.approve("Pay") }
+                world.relay.script(
+                    "POST",
+                    "/v1/transactions/\(id)/approval",
+                    .answer(401, [:], #"{"code":"authentication_failed"}"#)
+                )
+                await #expect(throws: TouchstoneError.signatureRefused) { try await waiting.approve("Pay") }
+                world.relay.passAll()
                 let receipt = try await waiting.approve("Pay")
-                #expect(keychain.prompts.count == before + 2)
+                #expect(keychain.prompts.count == before + 3)
                 #expect(
                     keychain.prompts.last?.reason
                         == "Pay (amount: 12.30; currency: EUR; payee.accounts.1: X; payee.accounts.2: 7; payee.name: Alice)"

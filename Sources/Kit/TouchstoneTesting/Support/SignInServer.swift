@@ -135,14 +135,29 @@ package final class SignInServer: Sendable {
     ///
     /// - Returns: the number of removed devices.
     package func revokeDevices() throws -> Int {
-        let users = try administer("GET", "/users").object?["users"]?.array ?? []
-        let user = users.first { $0.object?["username"]?.string == Self.user }?.object?["id"]?.string ?? ""
+        let user = try account()
         let list = try administer("GET", "/users/\(user)/credentials").object?["credentials"]?.array ?? []
         for credential in list {
             let id = credential.object?["id"]?.string ?? ""
             _ = try administer("DELETE", "/users/\(user)/credentials/\(id)")
         }
         return list.count
+    }
+
+    /// Suspends a credential of the account, or restores it, as an administrator does.
+    ///
+    /// - Parameters:
+    ///   - isSuspended: whether to suspend it.
+    ///   - credential: its id.
+    package func setSuspended(_ isSuspended: Bool, _ credential: String) throws {
+        let verb = isSuspended ? "suspend" : "restore"
+        _ = try administer("POST", "/users/\(account())/credentials/\(credential)/\(verb)")
+    }
+
+    /// The account's id.
+    private func account() throws -> String {
+        let users = try administer("GET", "/users").object?["users"]?.array ?? []
+        return users.first { $0.object?["username"]?.string == Self.user }?.object?["id"]?.string ?? ""
     }
 
     private func administer(_ method: String, _ path: String) throws -> JSONValue {
