@@ -81,6 +81,7 @@ struct LockedMemoryTests {
             Verb("set", "kept2", "--user", "u", "--require", "none", input: "x"),
             Verb("set", "kept2", "--field", "a", input: "b"),
             Verb("get", "kept2", "--field", "user", output: "u"),
+            Verb("find", "--field", "user", "u"),
             Verb("totp", "code", "--add", "--require", "none", input: "JBSWY3DPEHPK3PXP"),
             Verb("totp", "code"),
             Verb("list"), Verb("find", "k"), Verb("show", "kept"), Verb("status"),

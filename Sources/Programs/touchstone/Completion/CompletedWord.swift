@@ -95,6 +95,7 @@ private struct Place {
             guard let equals = typed.firstIndex(of: "=") else { return (.words([]), lead) }
             return (names(isTerminated: true), lead + typed[...equals])
         case "--require": return (.words(Requirement.candidates), lead)
+        case "--prefix": return (prefixes(isTerminated: true), lead)
         case "--when": return (.words(Readability.candidates), lead)
         case "--on-conflict":
             return (.words(ConflictChoice.allCases.map { .init(text: $0.rawValue) }), lead)

@@ -40,7 +40,7 @@ struct FieldName {
     }
 
     /// Equal for names that are the same field.
-    var folded: [UInt8] { text.utf8.map(Self.folded) }
+    var folded: [UInt8] { text.utf8.map { Self.folded($0) } }
 
     /// Whether these bytes name this field.
     func matches(_ octets: Span<UInt8>) -> Bool {
@@ -48,7 +48,8 @@ struct FieldName {
         return name.count == octets.count && name.indices.allSatisfy { name[$0] == Self.folded(octets[$0]) }
     }
 
-    private static func folded(_ octet: UInt8) -> UInt8 {
+    /// A byte without the case of an ASCII letter.
+    static func folded(_ octet: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }
 }

@@ -6,15 +6,34 @@ import SecretMemory
 enum SecretFields {
     /// The place of a field's value, of the first one of this name; nil if the secret has no such field.
     static func place(of field: FieldName, in octets: Span<UInt8>) -> Range<Int>? {
+        place(of: field, in: octets) { _ in true }
+    }
+
+    /// Whether a field has a value that matches, in any of its lines.
+    static func has(_ field: FieldName, matching pattern: FieldPattern, in secret: borrowing SecretBytes)
+        -> Bool
+    {
+        secret.withOctets { octets in
+            place(of: field, in: octets) { pattern.matches(octets.extracting($0)) } != nil
+        }
+    }
+
+    /// The place of a field's first value that `isMeant` takes.
+    private static func place(
+        of field: FieldName,
+        in octets: Span<UInt8>,
+        where isMeant: (_ value: Range<Int>) -> Bool
+    ) -> Range<Int>? {
         let isPassword = field.folded == FieldName.password.folded
         return firstLine(of: octets) { line, isFirst in
-            if isFirst { return isPassword ? line : nil }
+            if isFirst { return isPassword && isMeant(line) ? line : nil }
             guard !isPassword, let colon = line.first(where: { octets[$0] == UInt8(ascii: ":") }) else {
                 return nil
             }
             let name = trimmed(line.lowerBound..<colon, octets)
             guard field.matches(octets.extracting(name)) else { return nil }
-            return trimmed((colon + 1)..<line.upperBound, octets)
+            let value = trimmed((colon + 1)..<line.upperBound, octets)
+            return isMeant(value) ? value : nil
         }
     }
 
