@@ -112,22 +112,9 @@ struct ReplaceKillTests {
         func run(_ command: String, requiring requirement: String? = nil, through wrapper: [String] = [])
             async throws
         {
-            var environment = [
-                "TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin",
-                "TOUCHSTONE_DAEMON": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",
-                "T": (wrapper + [Programs.touchstone]).joined(separator: " "),
-            ]
-            if let requirement { environment["TOUCHSTONE_CREDENTIAL_REQUIRE"] = requirement }
-            let input = open(terminal.name, O_RDWR | O_NOCTTY | O_CLOEXEC)
-            defer { close(input) }
-            let process = try await ChildProcess.start(
-                "/bin/sh",
-                ["-c", command],
-                environment: environment,
-                input: input,
-                log: keychain.home.appending("command.log")
-            )
-            guard try await process.waitUntilEnd() == 0 else { throw TestKitError.unexpected(command) }
+            let more = requirement.map { ["TOUCHSTONE_CREDENTIAL_REQUIRE": $0] } ?? [:]
+            let status = try await keychain.runShell(command, on: terminal, more, through: wrapper)
+            guard status == 0 else { throw TestKitError.unexpected(command) }
         }
 
         /// Makes the change.
