@@ -11,7 +11,7 @@ struct ClipboardTests {
 
     init() throws { home = try TemporaryHome() }
 
-    private static let isPossible = [
+    static let isPossible = [
         "/usr/bin/Xvfb", "/usr/bin/xclip", "/usr/bin/xsel", "/usr/bin/weston", "/usr/bin/wl-copy",
     ].allSatisfy(Programs.isBuilt)
 
@@ -39,7 +39,7 @@ struct ClipboardTests {
     }
 
     /// A running desktop; it ends when released.
-    private struct Running {
+    struct Running {
         let home: TemporaryHome
         let desktop: Desktop
         let environment: [String: String]
