@@ -71,10 +71,22 @@ extension PrivateKeychain {
     }
 
     /// Stores more than one part of a backup, so that it is killed between parts too.
-    func addLargeItems() throws {
+    ///
+    /// - Returns: the values by account.
+    func addLargeItems() throws -> [String: String] {
+        var values: [String: String] = [:]
         for number in 0..<CaseSize.of(2, full: 24) {
-            try add("large \(number)", String(repeating: "\(number % 10)", count: 250_000))
+            values["large \(number)"] = String(repeating: "\(number % 10)", count: 250_000)
         }
+        for (account, value) in values { try add(account, value) }
+        return values
+    }
+
+    /// The values of accounts; one by one, because a reply has a limit.
+    func values(of accounts: some Sequence<String>) throws -> [String: String] {
+        var values: [String: String] = [:]
+        for account in accounts { values[account] = try value(account) }
+        return values
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A crash while a backup is brought back",
+    "A kill while a backup is brought back",
     .serialized,
     .enabled(
         if: Strace.isThere && access(Programs.touchstone, X_OK) == 0,
@@ -29,8 +29,8 @@ struct RestoreKillTests {
         init() async throws {
             terminal = try PseudoTerminal()
             old = try await PrivateKeychain.withFormerItems(settings: ["backup-require = none"])
-            try old.addLargeItems()
-            values = try old.all()
+            let former = try old.all()
+            values = try former.merging(old.addLargeItems()) { $1 }
             guard try await old.runShell("$T backup ~/secrets.backup", on: terminal) == 0 else {
                 throw TestKitError.unexpected("no backup")
             }
@@ -109,14 +109,17 @@ struct RestoreKillTests {
             guard attempts % 10 == 1 else { return isDone }
             try await keychain.start()
             #expect(try await keychain.runShell(command, on: place.terminal) == 0, "\(moment)")
-            #expect(place.model.faults(in: try keychain.all()).isEmpty, "\(moment)")
+            #expect(place.model.faults(in: try keychain.values(of: place.values.keys)).isEmpty, "\(moment)")
             keychain.stop(with: SIGKILL)
             return isDone
         }
         #expect(outcomes[.notSetUp, default: 0] > 0, "\(outcomes)")
         #expect(!CaseSize.isFull || outcomes[.locked, default: 0] > 0, "\(outcomes)")
         #expect(killed >= CaseSize.of(2, full: 20), "\(killed) kills")
-        #expect(try place.model.faults(in: place.old.all()).isEmpty, "the old keychain is as it was")
+        #expect(
+            try place.model.faults(in: place.old.values(of: place.values.keys)).isEmpty,
+            "the old keychain is as it was"
+        )
         if CaseSize.isFull { print("restore, \(victim): \(killed) kills") }
     }
 
@@ -159,7 +162,7 @@ struct RestoreKillTests {
             try await keychain.start()
             try keychain.unlock()
             #expect(try await keychain.runShell(command, on: place.terminal) == 0, "\(moment)")
-            #expect(try keychain.all() == later, "\(moment)")
+            #expect(try keychain.values(of: later.keys) == later, "\(moment)")
             keychain.stop(with: SIGKILL)
             return isDone
         }
