@@ -245,30 +245,11 @@ struct CompletionTests {
 
     @Test("the completed options are those that the parser accepts")
     func options() async throws {
-        // The parser's own list of all commands and options, for other tools.
-        let dump = try await CommandRun("--experimental-dump-help", home: home).run()
-        let root = try JSONDecoder().decode(Dump.self, from: Data(dump.output))
+        let root = try await CommandDump.read(home)
         try await check(root.command, [])
     }
 
-    private struct Dump: Decodable {
-        struct Command: Decodable {
-            var commandName: String
-            var subcommands: [Command]?
-            var arguments: [Argument]?
-        }
-        struct Argument: Decodable {
-            struct Name: Decodable {
-                var kind: String
-                var name: String
-            }
-            var kind: String
-            var names: [Name]?
-        }
-        var command: Command
-    }
-
-    private func check(_ command: Dump.Command, _ path: [String]) async throws {
+    private func check(_ command: CommandDump.Command, _ path: [String]) async throws {
         guard command.commandName != "help" else { return }
         let options = (command.arguments ?? []).flatMap { $0.names ?? [] }
             .map { ($0.kind == "long" ? "--" : "-") + $0.name }

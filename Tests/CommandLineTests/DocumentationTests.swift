@@ -13,7 +13,7 @@ struct DocumentationTests {
         try String(contentsOf: Programs.sources.appending(path: "share/\(path)"), encoding: .utf8)
     }
 
-    @Test("the manual page documents every command and option")
+    @Test("the manual page documents every command, subcommand and option")
     func manual() async throws {
         let page = try shared("man/touchstone.1")
         let main = try await CommandRun("--help", home: home).run().text
@@ -24,11 +24,19 @@ struct DocumentationTests {
         for command in commands {
             let isThere = page.contains("Cm \(command)") || page.contains(" | \(command)")
             #expect(isThere, "\(command)")
-            let help = try await CommandRun(String(command), "--help", home: home).run().text
+        }
+        // What a command does stands below its own line.
+        let entries = page.split(separator: "\n").filter { $0.hasPrefix(".It Cm ") }.map { line in
+            line.split(separator: " ").dropFirst().filter { !["Cm", "Op", "Ar"].contains($0) }
+        }
+        let paths = try await CommandDump.read(home).paths
+        #expect(paths.count >= 40 && paths.contains(["recovery", "new"]))
+        for path in paths where !paths.contains(where: { $0.count > path.count && $0.starts(with: path) }) {
+            #expect(entries.contains { $0.starts(with: path.map { $0[...] }) }, "\(path)")
+            let help = try await CommandRun(arguments: path + ["--help"], home: home).run().text
             for word in help.split(whereSeparator: { " [],.\n".contains($0) }) where word.hasPrefix("--") {
                 guard word.dropFirst(2).first?.isLetter == true else { continue }
-                let isThere = page.contains("Fl -\(word.dropFirst(2))")
-                #expect(isThere, "\(command) \(word)")
+                #expect(page.contains("Fl -\(word.dropFirst(2))"), "\(path) \(word)")
             }
         }
         for status in [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 64, 126, 127] {

@@ -12,8 +12,8 @@ struct FindCommand: ParsableCommand {
             quote it, or the shell reads it first. Labels, descriptions and comments, where a secret has them, are \
             searched as well. No secret is released. The exit status is 3 when nothing matches.
 
-            With --field the text is looked for in that field instead, of all secrets or those under --prefix; '*' finds \
-            all that have it. Fields are inside the secrets, so what these require is asked for, once for all of them, and \
+            With --field the text is looked for in that field instead, of all secrets, or of those with --prefix. '*' \
+            finds all that have it. Fields are inside the secrets, so what these require is asked for, once for all of them, and \
             only names are written. One that cannot be read is told, and the exit status says why.
 
               touchstone find --field user me@example.org
