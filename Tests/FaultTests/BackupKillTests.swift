@@ -90,9 +90,7 @@ struct BackupKillTests {
                 try await keychain.start()
                 try keychain.unlock()
             }
-            let isDone = try await keychain.run(target.command, on: terminal, killing: victim, options)
-            if ChildProcess.hasEnded(keychain.processID) { keychain.stop(with: SIGKILL) }
-            return isDone
+            return try await keychain.run(target.command, on: terminal, killing: victim, options)
         }
 
         /// The names of backups; anything else is what a killed command left, under a name of its own.
