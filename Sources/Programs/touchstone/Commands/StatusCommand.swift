@@ -92,12 +92,25 @@ extension StatusReply {
             lines.append(StatusLine(text: trouble, tint: .caution))
             lines.append(StatusLine(text: LockingStatus.remedy))
         }
-        let prompt = promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"
-        lines.append(StatusLine(title: "Prompt", text: prompt, tint: promptFault == nil ? nil : .caution))
+        lines += promptLines
         lines.append(
             StatusLine(title: "Daemon", text: "version \(daemonVersion), process \(daemonProcess)")
         )
         return lines
+    }
+
+    /// Whether a prompt can be shown: what the daemon knows of its program, then what this command knows of its place.
+    private var promptLines: [StatusLine] {
+        if let promptFault {
+            return [StatusLine(title: "Prompt", text: "cannot be shown: \(promptFault)", tint: .caution)]
+        }
+        guard let fault = PlaceFault.current() else {
+            return [StatusLine(title: "Prompt", text: "can be shown")]
+        }
+        return [
+            StatusLine(title: "Prompt", text: "cannot be shown here: \(fault.text)", tint: .caution),
+            StatusLine(text: fault.remedyOrUnlock),
+        ]
     }
 
     private var standingTint: Tint {
@@ -127,7 +140,7 @@ extension StatusReply {
             ("hardwareFault", .optional(authentication.hardwareFault.map { "\($0.domain): \($0.code)" })),
             ("storeFault", .optional(authentication.storeFault.map { "\($0.domain): \($0.code)" })),
             ("attemptsTamperedWith", .flag(authentication.isTamperedWith)),
-            ("promptFault", .optional(promptFault)),
+            ("promptFault", .optional(promptFault ?? PlaceFault.current()?.code)),
             ("storeFaults", .list(storeFaults.map(JSONText.text))),
             ("itemsFault", .optional(itemsFault.map { "\($0.domain): \($0.code)" })),
             ("brokerFault", .optional(brokerFault.map { "\($0.domain): \($0.code)" })),

@@ -86,7 +86,12 @@ enum SystemChecks {
     }
 
     /// Whether no other user can change the daemon's configuration.
-    static func configuration(_ path: String) -> Finding {
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - isSystem: whether it is that of system mode, which only root may own.
+    /// - Returns: the finding.
+    static func configuration(_ path: String, isSystem: Bool = false) -> Finding {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             if errno == ENOENT { return .ok("configuration", "none; the defaults hold") }
@@ -96,11 +101,14 @@ enum SystemChecks {
                 "check its directory"
             )
         }
-        guard status.st_uid == ProcessUser.uid || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+        let isOwned = status.st_uid == 0 || !isSystem && status.st_uid == ProcessUser.uid
+        guard isOwned, status.st_mode & 0o022 == 0 else {
             return .fail(
                 "configuration",
                 "\(path) can be changed by others",
-                "chown it to yourself; chmod go-w \(ShellWord.escaped(path))"
+                isSystem
+                    ? "as root: chown root \(path); chmod go-w \(path)"
+                    : "chown it to yourself; chmod go-w \(ShellWord.escaped(path))"
             )
         }
         return .ok("configuration", path)
@@ -108,15 +116,14 @@ enum SystemChecks {
 
     /// Whether prompts can be shown here.
     static func promptPlace(_ origin: PromptOrigin) -> Finding {
-        if let terminal = origin.terminal { return .ok("place for prompts", terminal) }
-        if let display = origin.waylandDisplay ?? origin.display {
-            return .ok("place for prompts", "display \(display)")
+        let part = "place for prompts"
+        if let fault = PlaceFault(of: origin) {
+            return .warn(part, "cannot be shown here: \(fault.text)", fault.remedyOrUnlock)
         }
-        return .warn(
-            "place for prompts",
-            "no terminal and no display",
-            "run it from a terminal or a desktop session"
-        )
+        let display = (origin.waylandDisplay ?? origin.display).map { "display \($0)" }
+        // The display is used if the terminal is another user's.
+        let terminal = PlaceFault(of: PromptOrigin(terminal: origin.terminal)) == nil ? origin.terminal : nil
+        return .ok(part, terminal ?? display ?? "found")
     }
 
     /// Whether the system bus, which fprintd needs, can be reached.

@@ -36,6 +36,11 @@ struct TerminalAgent: PromptAgent {
     /// - Throws: `error` if an agent of this terminal would not draw the prompt, or the reason why the agent did not
     ///   start.
     func start(insteadOf error: KeychainError) throws(KeychainError) {
+        // The agent could not open it.
+        if case .foreign? = PlaceFault.current() {
+            let cause = DriverCause(domain: "prompt", code: PromptError.Code.notInteractive.rawValue)
+            throw KeychainError(AuthenticationError(.notInteractive, cause: cause, remedy: .provideTerminal))
+        }
         let terminal = PromptOrigin.controllingTerminal()
         guard terminal != nil, terminal == PromptOrigin.current().terminal else { throw error }
         try Self.running.withLock { running throws(KeychainError) in

@@ -70,7 +70,10 @@ enum ErrorText {
                     "touchstone doctor says why; or run it from a terminal"
                 )
             }
-            return ("a prompt is needed, and there is no terminal and no display to show it", nil)
+            guard let fault = PlaceFault.current() else {
+                return ("a prompt is needed, and there is no terminal and no display to show it", nil)
+            }
+            return ("a prompt is needed, and \(fault.text)", fault.remedy)
         case .invalidParameter?: return ("the daemon refused a parameter\(detail(error))", nil)
         default: return error.status == .authFailed ? ("authentication failed\(detail(error))", nil) : nil
         }
