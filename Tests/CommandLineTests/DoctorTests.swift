@@ -311,6 +311,102 @@ struct DoctorTests {
         _ = daemon
     }
 
+    /// What is known of the polkit rule for this user.
+    enum Rule: CaseIterable, Sendable {
+        case absent, unreadable, inPlace, forAnotherUser
+
+        /// Shell code that prepares `/etc/polkit-1/rules.d` in a namespace of its own.
+        var setUp: String {
+            let file = "/etc/polkit-1/rules.d/50-touchstone.rules"
+            let action = "action.id == \"net.reactivated.fprint.device.verify\""
+            return switch self {
+            case .absent: ":"
+            case .unreadable:
+                "echo > \(file); chown 61958 /etc/polkit-1/rules.d && chmod 700 /etc/polkit-1/rules.d"
+            case .inPlace: "echo 'subject.user == \"root\" && \(action)' > \(file)"
+            case .forAnotherUser: "echo 'subject.user == \"anna\" && \(action)' > \(file)"
+            }
+        }
+
+        var remedy: String {
+            switch self {
+            case .absent: "or have root make /etc/polkit-1/rules.d/50-touchstone.rules:"
+            case .unreadable:
+                "50-touchstone.rules cannot be read by this user, so have root look whether it says this:"
+            case .inPlace:
+                "50-touchstone.rules allows it, and polkit has not taken it: as root, systemctl restart polkit"
+            case .forAnotherUser: "or have root add this to /etc/polkit-1/rules.d/50-touchstone.rules:"
+            }
+        }
+    }
+
+    @Test(
+        "where polkit refuses the sensor, the remedy depends on the rule: unreadable is not absent",
+        .enabled(if: geteuid() == 0 && Programs.isBuilt("/usr/bin/unshare"), "needs root"),
+        arguments: Rule.allCases
+    )
+    func polkitRule(rule: Rule) async throws {
+        let home = try TemporaryHome()
+        let refusal = DriverCause(domain: "fprintd", code: "net.reactivated.Fprint.Error.PermissionDenied")
+        let daemon = try daemon(home, Case { $0.authentication.sensorFault = refusal })
+        let ownEtc =
+            "mount -t tmpfs tmpfs /mnt && cp -a /etc/. /mnt/ && mount --move /mnt /etc && rm -rf /etc/polkit-1"
+        // Root without its capabilities is kept out as any user is.
+        let doctor =
+            "exec setpriv --bounding-set=-dac_override,-dac_read_search \(Programs.touchstone) doctor"
+        var run = CommandRun(
+            "-m",
+            "/bin/sh",
+            "-c",
+            "{ \(ownEtc) && mkdir -p /etc/polkit-1/rules.d && \(rule.setUp); } >&2 && \(doctor)",
+            home: home
+        )
+        run.program = "/usr/bin/unshare"
+        let result = try await run.run()
+        #expect(result.text.contains(rule.remedy), "\(result)")
+        for other in Rule.allCases where other != rule {
+            #expect(!result.text.contains(other.remedy), "\(result)")
+        }
+        #expect(result.text.contains("polkit.addRule") == (rule != .inPlace))
+        _ = daemon
+    }
+
+    @Test(
+        "a library that the daemon misses is named, with the package that has it",
+        .enabled(if: geteuid() == 0 && Programs.isBuilt("/usr/bin/unshare"), "needs root"),
+        arguments: [
+            ("libtss2-esys.so.0", "libtss2-dev"), ("libsqlite3.so.0", "libsqlite3-0"),
+            ("libsystemd.so.0", "libsystemd0"),
+        ]
+    )
+    func library(name: String, package: String) async throws {
+        let home = try TemporaryHome()
+        // An overlay whose upper layer takes the file away (a "whiteout").
+        let hide = """
+            library=$(ldd \(Programs.touchstoned) | sed -n 's/^[[:space:]]*\(name) => \\([^ ]*\\).*/\\1/p') &&
+            directory=$(dirname "$(readlink -f "$library")") && mount -t tmpfs tmpfs /mnt && mkdir /mnt/upper /mnt/work &&
+            mknod /mnt/upper/\(name) c 0 0 &&
+            mount -t overlay -o lowerdir="$directory",upperdir=/mnt/upper,workdir=/mnt/work overlay "$directory"
+            """
+        for command in ["status", "doctor"] {
+            var run = CommandRun(
+                "-m",
+                "/bin/sh",
+                "-c",
+                "{ \(hide); } >&2 && exec \(Programs.touchstone) \(command)",
+                home: home
+            )
+            run.program = "/usr/bin/unshare"
+            run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned]
+            let result = try await run.run()
+            let text = result.text + result.errors
+            #expect(result.status == (command == "doctor" ? 1 : 7), "\(result)")
+            #expect(text.contains("the daemon did not start: the library \(name) is missing\n"), "\(text)")
+            let isApt = Programs.isBuilt("/usr/bin/apt-get")
+            #expect(!isApt || text.contains("install it: sudo apt install \(package)\n"), "\(text)")
+        }
+    }
+
     @Test("a locked-memory limit too small for large secrets is a warning")
     func lockedMemory() async throws {
         let home = try TemporaryHome()

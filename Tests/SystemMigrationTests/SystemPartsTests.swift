@@ -6,6 +6,7 @@ import TouchstoneTesting
 
 @Suite("Parts of system mode")
 struct SystemPartsTests {
+    private static let rule = "usr/share/polkit-1/rules.d/50-touchstone.rules"
     private let home: TemporaryDirectory
     private var own: UInt32 { geteuid() }
 
@@ -30,7 +31,10 @@ struct SystemPartsTests {
         )
         try setGroups("")
         _ = try home.write("1\n", to: "proc/sys/kernel/yama/ptrace_scope")
-        _ = try home.write("", to: "usr/share/polkit-1/rules.d/50-touchstone.rules")
+        try FileManager.default.copyItem(
+            atPath: UnitSandbox.shippedUnits + "/50-touchstone.rules",
+            toPath: home.appending(Self.rule)
+        )
         for unit in [
             "touchstoned@.service", "touchstoned@.socket", "touchstone-broker.service",
             "touchstone-broker.socket",
@@ -76,5 +80,50 @@ struct SystemPartsTests {
             atPath: home.appending("usr/lib/systemd/system/touchstoned@.socket")
         )
         #expect(troubles == ["units: not in /usr/lib/systemd/system: touchstoned@.socket"])
+    }
+
+    /// What is known of polkit's rule.
+    enum Rule: CaseIterable, Sendable {
+        case shipped, absent, withoutDirectory, unreadable, forAnotherUser, empty
+    }
+
+    @Test(
+        "a rule of polkit's that cannot be read is not said to be missing, and another text is no rule",
+        arguments: Rule.allCases
+    )
+    func polkitRule(state: Rule) throws {
+        let path = home.appending(Self.rule)
+        let directory = home.appending("usr/share/polkit-1/rules.d")
+        switch state {
+        case .shipped: break
+        case .absent: try FileManager.default.removeItem(atPath: path)
+        case .withoutDirectory: try FileManager.default.removeItem(atPath: directory)
+        case .unreadable:
+            // As a directory without the right to search it, this hides what is there; root is kept out too.
+            try FileManager.default.removeItem(atPath: directory)
+            #expect(symlink("rules.d", directory) == 0)
+        case .forAnotherUser:
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            _ = try home.write(text.replacing("\"touchstone\"", with: "\"anna\""), to: Self.rule)
+        case .empty: _ = try home.write("", to: Self.rule)
+        }
+        let found = SystemParts(root: home.path, administrator: own).findings(of: 1000).filter {
+            $0.part == "polkit rule"
+        }
+        let finding = try #require(found.first)
+        #expect(found.count == 1)
+        switch state {
+        case .shipped: #expect(finding.verdict == .well && finding.text == "/" + Self.rule)
+        case .absent, .withoutDirectory:
+            #expect(finding.verdict == .lacking && finding.text.contains("is not there"), "\(finding)")
+        case .unreadable:
+            #expect(finding.verdict == .well && !finding.text.contains("is not there"), "\(finding)")
+            #expect(finding.text.contains("symbolic links; only root and polkit can tell"), "\(finding)")
+        case .forAnotherUser, .empty:
+            #expect(
+                finding.verdict == .lacking && finding.text.contains("does not let touchstone verify"),
+                "\(finding)"
+            )
+        }
     }
 }

@@ -173,16 +173,31 @@ package struct SystemParts {
     }
 
     private func ruleFinding() -> Finding {
+        let (part, remedy) = ("polkit rule", "install the package anew")
         let path = "/usr/share/polkit-1/rules.d/50-touchstone.rules"
-        guard exists(path) else {
+        do throws(UnreadableFile) {
+            let text = try SmallFile.text(root + path, atMost: 1 << 16)
+            let isOurs =
+                text.contains("\"\(Self.account)\"") && text.contains("net.reactivated.fprint.device.verify")
+            guard !isOurs else { return well(part, path) }
             return Finding(
-                part: "polkit rule",
+                part: part,
+                verdict: .lacking,
+                text: "\(path) does not let \(Self.account) verify fingers: none is read in system mode",
+                remedy: remedy
+            )
+        } catch {
+            // Some distributions let only polkit read its rules, which says nothing about what is there.
+            guard error.isMissing || error.number == ENOTDIR else {
+                return well(part, "\(error); only root and polkit can tell: sudo touchstone system status")
+            }
+            return Finding(
+                part: part,
                 verdict: .lacking,
                 text: "\(path) is not there: no finger is read in system mode",
-                remedy: "install the package anew"
+                remedy: remedy
             )
         }
-        return well("polkit rule", path)
     }
 
     private func unitsFinding() -> Finding {

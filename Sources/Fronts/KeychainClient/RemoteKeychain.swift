@@ -75,6 +75,9 @@ public final class RemoteKeychain: Sendable {
         return DaemonStart.configurationFault(at: shared.daemon, for: layout)
     }
 
+    /// The layout of this user's keychain in system mode; nil in per-user mode.
+    package static func systemLayout() -> Layout? { shared.systemInForce?.layout }
+
     /// A number for a new context, unique in this process.
     ///
     /// - Parameter time: how long an authentication counts in it (``ContextLifetime``); zero for as long as it exists.

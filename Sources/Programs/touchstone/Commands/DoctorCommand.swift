@@ -42,10 +42,34 @@ struct DoctorCommand: ParsableCommand {
 
     private static func findings() -> [Finding] {
         var findings = [SystemChecks.lockedMemory()]
-        guard let layout = Layout(variable: Environment.secureValue) else {
+        let system = RemoteKeychain.systemLayout()
+        if let system {
+            findings += systemPlaces(system)
+        } else if let layout = Layout(variable: Environment.secureValue) {
+            findings += ownPlaces(layout)
+        } else {
             return findings + [.fail("places", "HOME is not set to an absolute path", "set HOME")]
         }
-        findings.append(SystemChecks.runtimePlace(layout, variable: Environment.secureValue))
+        findings.append(SystemChecks.promptPlace(.current()))
+        findings.append(SystemChecks.systemBus())
+        findings.append(SystemChecks.fprintd())
+        // In system mode the daemon's account uses the TPM, which the parts of system mode check.
+        if system == nil, let tpm = SystemChecks.tpm() { findings.append(tpm) }
+        findings += SystemModeChecks.findingsForDoctor()
+        return findings
+    }
+
+    /// The places of system mode, and the daemon; the parts of system mode have the owners and modes of its directories.
+    private static func systemPlaces(_ layout: Layout) -> [Finding] {
+        [
+            .ok("runtime directory", "\(layout.runtimeDirectory), in system mode"),
+            SystemChecks.configuration(layout.configurationFile, isSystem: true),
+        ] + daemonFindings()
+    }
+
+    /// The places of this user's own keychain, and the daemon.
+    private static func ownPlaces(_ layout: Layout) -> [Finding] {
+        var findings = [SystemChecks.runtimePlace(layout, variable: Environment.secureValue)]
         findings.append(SystemChecks.configuration(layout.configurationFile))
         if let fault = RemoteKeychain.configurationFault() {
             findings.append(
@@ -56,20 +80,23 @@ struct DoctorCommand: ParsableCommand {
         let daemon = daemonFindings()
         findings.append(SystemChecks.directory("socket's directory", layout.runtimeDirectory))
         findings.append(SystemChecks.directory("store's directory", layout.dataDirectory))
-        findings += daemon
-        findings.append(SystemChecks.promptPlace(.current()))
-        findings.append(SystemChecks.systemBus())
-        findings.append(SystemChecks.fprintd())
-        if let tpm = SystemChecks.tpm() { findings.append(tpm) }
-        findings += SystemModeChecks.findingsForDoctor()
-        return findings
+        return findings + daemon
+    }
+
+    /// The secrets that only a finger releases, as far as their names can be listed without a prompt.
+    private static func namesForFingers() -> [String] {
+        let secrets = (try? StoredSecrets().all(interactionAllowed: false)) ?? []
+        return secrets.filter { $0.invalidated == nil && $0.accessControl.requirementName == "finger" }.map(
+            \.name
+        )
     }
 
     private static func daemonFindings() -> [Finding] {
         let keychain = RemoteKeychain.shared
         do throws(KeychainError) {
             let status = try keychain.status(promptsAt: .currentDisplay)
-            var findings = KeychainChecks.findings(of: status)
+            let waiting = status.lacksSensor ? namesForFingers() : []
+            var findings = KeychainChecks.findings(of: status, namesForFingers: waiting)
             switch status.keybag {
             case .notSetUp, .damaged: break
             case .locked:

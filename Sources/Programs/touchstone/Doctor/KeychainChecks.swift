@@ -3,11 +3,17 @@ import KeychainModel
 /// Judges the status that the daemon reports.
 enum KeychainChecks {
     /// All findings of a status.
-    static func findings(of status: StatusReply) -> [Finding] {
-        [
+    ///
+    /// - Parameters:
+    ///   - status: what the daemon reports.
+    ///   - names: the secrets that only a finger releases, if there is no sensor.
+    /// - Returns: the findings.
+    static func findings(of status: StatusReply, namesForFingers names: [String]) -> [Finding] {
+        let sensor = waiting(names) ?? sensor(status.authentication)
+        return [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)")
         ] + tracer(status) + [
-            keychain(status), assurance(status), prompter(status), sensor(status.authentication),
+            keychain(status), assurance(status), prompter(status), sensor,
         ] + enrolment(status.authentication) + broker(status) + lockouts(status) + [
             locking(status.locking)
         ]
@@ -116,6 +122,19 @@ enum KeychainChecks {
         return .fail("prompt program", fault, "install pinentry: \(PackageManager.command(for: .pinentry))")
     }
 
+    /// The finding that secrets wait for a sensor that is not there; nil if none do.
+    private static func waiting(_ names: [String]) -> Finding? {
+        guard !names.isEmpty else { return nil }
+        let shown = names.prefix(3).map { "'\($0)'" }.joined(separator: ", ")
+        let others = names.count > 3 ? " and \(names.count - 3) more" : ""
+        let subject = names.count == 1 ? "a secret opens" : "\(names.count) secrets open"
+        return .warn(
+            "sensor",
+            "none, and \(subject) only with a finger: \(shown)\(others)",
+            "connect the sensor, and see that fprintd runs; the passcode does not open them"
+        )
+    }
+
     private static func sensor(_ status: AuthenticationStatus) -> Finding {
         if let fault = status.sensorFault {
             let text = "\(status.sensor ?? "none") (\(fault.domain): \(fault.code))"
@@ -126,11 +145,7 @@ enum KeychainChecks {
                 return .ok("sensor", "none, it was unplugged; the passcode is asked for")
             }
             // A missing sensor is a fact; a broken one is a fault.
-            if status.sensor == nil,
-                fault.code.hasSuffix("ServiceUnknown") || fault.code.hasSuffix("NoSuchDevice")
-            {
-                return .ok("sensor", "none; the passcode is asked for")
-            }
+            if status.lacksSensor { return .ok("sensor", "none; the passcode is asked for") }
             return .warn("sensor", text, "the passcode works without it")
         }
         guard let sensor = status.sensor else {
@@ -187,5 +202,19 @@ enum KeychainChecks {
             return .warn("lockouts", status.lockoutSentence, "touchstone unlock")
         }
         return .ok("lockouts", status.lockoutSentence)
+    }
+}
+
+extension StatusReply {
+    /// Whether there is no sensor, or it was unplugged; one that is broken or refused is there.
+    var lacksSensor: Bool { authentication.lacksSensor }
+}
+
+extension AuthenticationStatus {
+    fileprivate var lacksSensor: Bool {
+        guard let fault = sensorFault else { return sensor == nil }
+        if isSensorUnplugged { return true }
+        return sensor == nil
+            && (fault.code.hasSuffix("ServiceUnknown") || fault.code.hasSuffix("NoSuchDevice"))
     }
 }

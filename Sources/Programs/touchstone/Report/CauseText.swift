@@ -22,7 +22,10 @@ enum CauseText {
                 "the keychain's disk fails (EIO)",
                 "copy the data directory elsewhere, and check the disk (dmesg)"
             )
-        case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
+        case "touchstoned":
+            MissingLibrary(in: cause.code).map {
+                ("the daemon did not start: the library \($0.name) is missing", $0.remedy)
+            } ?? ("the daemon did not start (\(cause.code))", "touchstone doctor")
         default: nil
         }
     }

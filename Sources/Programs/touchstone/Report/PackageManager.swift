@@ -10,6 +10,29 @@ enum PackageManager {
         case clipboardOfX = "xclip"
         case nano
         case zbar = "zbar-tools"
+        case tpmLibraries = "tpm2-tss"
+        case sqlite
+        case systemdLibrary = "libsystemd"
+        case openSSL = "openssl"
+
+        /// The names that differ from the usual one, by the manager's program.
+        fileprivate var otherNames: [String: String] {
+            let (apt, dnf, zypper) = ("/usr/bin/apt-get", "/usr/bin/dnf", "/usr/bin/zypper")
+            return switch self {
+            // Debian has a package for each kind of pinentry, but none with that name.
+            case .pinentry: [apt: "pinentry-curses"]
+            // The libraries' packages are named by their versions, which differ between releases; this one needs them all.
+            case .tpmLibraries: [apt: "libtss2-dev", zypper: "tpm2-0-tss-devel"]
+            case .sqlite: [apt: "libsqlite3-0", dnf: "sqlite-libs", zypper: "libsqlite3-0"]
+            case .systemdLibrary:
+                [
+                    apt: "libsystemd0", dnf: "systemd-libs", zypper: "libsystemd0",
+                    "/usr/bin/pacman": "systemd-libs",
+                ]
+            case .openSSL: [apt: "libssl3", dnf: "openssl-libs", zypper: "libopenssl3"]
+            case .fprintd, .clipboardOfWayland, .clipboardOfX, .nano, .zbar: [:]
+            }
+        }
     }
 
     private static let programs = [
@@ -24,9 +47,7 @@ enum PackageManager {
         guard let (program, command) = programs.first(where: { isThere($0.0) }) else {
             return "the package \(package.rawValue)"
         }
-        // Debian has a package for each kind of pinentry, but none with that name.
-        let isDebian = program == "/usr/bin/apt-get"
-        return "\(command) \(package == .pinentry && isDebian ? "pinentry-curses" : package.rawValue)"
+        return "\(command) \(package.otherNames[program] ?? package.rawValue)"
     }
 
     private static func isProgram(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
