@@ -53,6 +53,43 @@ struct ProgressTests {
     }
 }
 
+@Suite("Progress of a move")
+struct MoveProgressTests {
+    @Test(
+        "touchstone apps move shows it on the terminal and erases it, also if the move fails",
+        arguments: [true, false]
+    )
+    func move(succeeds: Bool) async throws {
+        let home = try TemporaryHome()
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            while true {
+                let request = try peer.next()
+                try peer.reply(to: request, ProgressBody(done: 1, total: 4), more: true)
+                try peer.reply(to: request, ProgressBody(done: 3, total: 4), more: true)
+                if succeeds {
+                    try peer.reply(to: request, MoveReply(count: 4, names: [], clashes: []))
+                } else {
+                    try peer.refuse(request, KeychainError(.diskFull))
+                }
+            }
+        }
+        let terminal = try PseudoTerminal(columns: 200)
+        var run = CommandRun("apps", "move", "/gone/app", "/bin/sh", home: home)
+        run.terminal = terminal
+        run.drawsOnTerminal = true
+        #expect(try await (run.run().status == 0) == succeeds)
+        try await terminal.wait(for: succeeds ? "4 items moved." : "the disk is full")
+        let drawn = String(decoding: terminal.octets, as: UTF8.self)
+        let last = "Moving: 75 %"
+        let blank = "\r" + String(repeating: " ", count: last.count) + "\r"
+        #expect(drawn.contains("\rMoving: 25 %\r\(last)\(blank)"), "\(drawn.debugDescription)")
+        let piped = try await CommandRun("apps", "move", "/gone/app", "/bin/sh", home: home).run()
+        #expect(!piped.errors.contains("%") && !piped.text.contains("%"))
+        _ = daemon
+    }
+}
+
 @Suite("Progress of a backup")
 struct BackupProgressTests {
     private let home: TemporaryHome

@@ -64,7 +64,9 @@ struct RequestHandler: Sendable {
             try await visit.setPassword(body)
             try reply(head.message(EmptyBody()))
         case .listApps: try reply(head.message(try await visit.apps()))
-        case .moveItems(let body): try reply(head.message(try await visit.move(body, request: id)))
+        case .moveItems(let body):
+            let outcome = try await telling(progress(head, reply)) { try await visit.move(body, request: id) }
+            try reply(head.message(outcome))
         case .agentRegister(let body): try reply(head.message(try await visit.registerAgent(body)))
         case .agentNext:
             let box = try await visit.nextBox()

@@ -16,7 +16,8 @@ extension ItemStore {
         guard !found.valid.isEmpty else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         let needed = try demandsOfKeys(in: found.valid.map(\.id), moved: update, context)
         guard needed.isEmpty else { return .needsUser(needed) }
-        for row in found.valid {
+        for (index, row) in found.valid.enumerated() {
+            update.progress?.note(index, of: found.valid.count)
             let new = try first.take()?.get() ?? reseal(row.id, update, context)
             assert(new.item.row == row.id)
             try change(row, to: new.item, isFoundElsewhere: new.isFoundElsewhere, context)

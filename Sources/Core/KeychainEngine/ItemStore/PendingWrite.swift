@@ -113,6 +113,8 @@ final class ItemUpdate {
     let authorization: ItemAuthorization
     let password: Key?
     let time: Int64
+    /// The progress of the request, whose task may not be the one that writes.
+    let progress = WorkProgress.current
 
     init(
         search: ItemSearch,

@@ -8,8 +8,13 @@ extension RemoteKeychain {
     }
 
     /// Moves all items of an access group to another one atomically, with the passcode.
-    public func move(_ request: MoveItems) throws(KeychainError) -> MoveReply {
+    ///
+    /// `progress` is called on any thread, after the first second.
+    public func move(
+        _ request: MoveItems,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws(KeychainError) -> MoveReply {
         try request.prompt.checkLimits()
-        return try call(.moveItems, request, reply: MoveReply.self)
+        return try call(.moveItems, request, reply: MoveReply.self, progress: progress)
     }
 }

@@ -101,7 +101,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case backUp = 48
     /// No body; answered by ``AppsReply``. Only for the daemon's own command.
     case listApps = 60
-    /// ``MoveItems``; answered by ``MoveReply``. Only for the daemon's own command.
+    /// ``MoveItems``; answered by ``ProgressBody`` while it runs long, then ``MoveReply``. Only for the daemon's own command.
     case moveItems = 61
     /// ``AgentRegistration``; answered by ``AgentAdmission``. This method and the following ones are only for agents.
     case agentRegister = 70

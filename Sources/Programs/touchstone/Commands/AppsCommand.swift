@@ -129,8 +129,10 @@ struct MoveAppCommand: ParsableCommand {
     }
 
     private static func outcome(of request: MoveItems) throws -> MoveReply {
+        let progress = Progress("Moving")
+        defer { progress.clear() }
         do throws(KeychainError) {
-            return try RemoteKeychain.shared.move(request)
+            return try RemoteKeychain.shared.move(request, progress: progress.show)
         } catch {
             guard error.status == .itemNotFound else { throw error }
             throw CommandError(
