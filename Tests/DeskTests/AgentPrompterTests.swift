@@ -364,6 +364,31 @@ struct AgentPrompterTests {
         agent.end()
     }
 
+    @Test(
+        "agents on terminals of one login share a channel with `trust = session` alone",
+        arguments: TerminalTrust.allCases
+    )
+    func logins(trust: TerminalTrust) async throws {
+        let roster = AgentRoster(AgentAdmission(pinentryProgram: nil, isForTests: true), trust: trust)
+        let desk = Desk(
+            services: try DeskWorld().desk.services,
+            limits: DeskLimits(longestRequest: Frame.longest),
+            agents: roster
+        )
+        var channels: [Set<PromptChannel>] = []
+        var visits: [Visit] = []
+        for (number, login) in [(1, 7), (2, 7), (3, 8), (4, nil), (5, nil)] as [(Int32, UInt32?)] {
+            let path = "/dev/pts/\(number)"
+            let place = AgentRegistration.Place.terminal(path: path, session: number, start: 99, login: login)
+            visits.append(try await agent(place, at: desk))
+            let prompter = AgentPrompter(roster, patience: .ofTests)
+            channels.append(try await prompter.checkCanPrompt(at: PromptOrigin(terminal: path)))
+        }
+        #expect((channels[0] == channels[1]) == (trust == .session))
+        #expect(Set(channels).count == (trust == .session ? 4 : 5), "\(channels)")
+        for visit in visits { visit.end() }
+    }
+
     @Test("the first agent of a display stays registered, and a later one is a new channel")
     func registrations() async throws {
         let desk = try desk()

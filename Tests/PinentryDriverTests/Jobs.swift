@@ -14,7 +14,12 @@ final class Jobs {
     private var count = 0
 
     /// Starts bash as the terminal's session leader.
-    init() async throws {
+    ///
+    /// - Parameter login: the user whose login begins with it, as root may say once for a process; nil to stay in this
+    ///   process's login, if it has one.
+    /// - Throws: what the shell and the terminal throw.
+    init(login: UInt32? = nil) async throws {
+        let login = login.map { "echo \($0) > /proc/self/loginuid && " } ?? ""
         terminal = try PseudoTerminal()
         directory = try TemporaryDirectory()
         program = try directory.write(
@@ -23,7 +28,7 @@ final class Jobs {
         )
         shell = try await ChildProcess.start(
             "/bin/sh",
-            ["-c", "exec 0<>\(terminal.name) 1>&0 2>&0; exec /bin/bash --norc --noprofile -i"],
+            ["-c", "\(login)exec 0<>\(terminal.name) 1>&0 2>&0; exec /bin/bash --norc --noprofile -i"],
             environment: ["TERM": "dumb", "PATH": "/usr/bin:/bin", "PS1": "ready> ", "HISTFILE": ""]
         )
         try await terminal.wait(for: "ready>")
@@ -40,6 +45,19 @@ final class Jobs {
         count += 1
         let file = directory.appending("pid\(count)")
         terminal.press(.text(line.replacing("JOB", with: "sh \(program) \(file)")), .enter)
+        return try await client(in: file)
+    }
+
+    /// Starts a shell on another terminal from this one, as a multiplexer does for a pane, and a program in it.
+    ///
+    /// - Parameter pane: the other terminal, which stays open as long as the shell runs.
+    /// - Returns: the program.
+    /// - Throws: what waiting for it throws.
+    func run(in pane: PseudoTerminal) async throws -> PromptClient {
+        count += 1
+        let file = directory.appending("pid\(count)")
+        let shell = "exec 0<>\(pane.name) 1>&0 2>&0; sh \(program) \(file)"
+        terminal.press(.text("setsid sh -c '\(shell)' &"), .enter)
         return try await client(in: file)
     }
 
@@ -73,11 +91,23 @@ final class Jobs {
     }
 
     /// The client's standing on this terminal, or on another one.
-    func standing(of client: PromptClient, to other: PseudoTerminal? = nil) -> TerminalStanding {
+    func standing(
+        of client: PromptClient,
+        to other: PseudoTerminal? = nil,
+        trust: TerminalTrust = .terminal,
+        owner: UInt32 = ProcessUser.uid
+    ) -> TerminalStanding {
         let descriptor = unsafe open((other ?? terminal).name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         defer { close(descriptor) }
         let isEditing = other == nil && !terminal.isCanonical
-        return TerminalStanding(of: client, to: descriptor, isEditing: isEditing, daemon: 0)
+        return TerminalStanding(
+            of: client,
+            to: descriptor,
+            trust: trust,
+            owner: owner,
+            isEditing: isEditing,
+            daemon: 0
+        )
     }
 }
 

@@ -23,14 +23,18 @@ struct FingerScene {
     ///
     /// - Parameters:
     ///   - pinentry: the path of the prompt program.
+    ///   - settings: further settings of the daemon.
+    ///   - beginsLogin: whether alice's shell begins a login.
     ///   - prepare: called with the machine before anything runs on it.
     /// - Throws: what the machine's parts throw.
     init(
         pinentry: String = TerminalPerson.pinentry,
+        settings: [String] = [],
+        beginsLogin: Bool = false,
         prepare: (SystemModeMachine) throws -> Void = { _ in }
     ) async throws {
         machine = try await SystemModeMachine.start(
-            configuration: TerminalPerson.settings + [
+            configuration: TerminalPerson.settings + settings + [
                 "tpm = off", "pinentry-program = \(pinentry)", "test.broker-patience = 60",
             ]
         )
@@ -39,7 +43,7 @@ struct FingerScene {
         sensor = try await machine.startSensor(rules: try ShippedFiles.text("50-touchstone.rules"))
         try await sensor.enrol(finger, of: .alice)
         daemon = try await machine.startDaemon(for: .alice)
-        alice = try await TerminalPerson(atShellOf: machine)
+        alice = try await TerminalPerson(atShellOf: machine, beginsLogin: beginsLogin)
         #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
         for rule in ["finger", "either"] {
             let stored = try await machine.run(

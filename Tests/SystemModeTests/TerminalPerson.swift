@@ -28,14 +28,19 @@ struct TerminalPerson {
     }
 
     /// Uses an interactive shell, so that all commands share a session.
-    init(atShellOf machine: SystemModeMachine, as user: SystemModeMachine.Account = .alice) async throws {
+    init(
+        atShellOf machine: SystemModeMachine,
+        as user: SystemModeMachine.Account = .alice,
+        beginsLogin: Bool = false
+    ) async throws {
         (self.machine, self.user) = (machine, user)
         terminal = try PseudoTerminal(columns: 200)
         shell = try await machine.startSession(
             "exec /bin/bash --norc --noprofile -i",
             on: terminal,
             as: user,
-            environment: ["PS1": "ready> ", "HISTFILE": ""]
+            environment: ["PS1": "ready> ", "HISTFILE": ""],
+            beginsLogin: beginsLogin
         )
         try await terminal.wait(for: "ready>")
     }

@@ -77,7 +77,7 @@ extension Visit {
                 keybag: await services.keybag.state(),
                 assurance: assurance.assurance,
                 assuranceReasons: assurance.reasons
-                    + [services.startFault, services.backupNote].compactMap(\.self),
+                    + [services.startFault, services.backupNote, services.trustNote].compactMap(\.self),
                 authentication: await services.authenticator.status(),
                 promptFault: await services.promptFault(prompt?.origin),
                 daemonVersion: services.daemonVersion,

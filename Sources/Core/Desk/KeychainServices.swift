@@ -24,6 +24,8 @@ package struct KeychainServices: Sendable {
     package var migration: Migration?
     /// What a backup requires.
     package var backupRequirement = BackupRequirement.either
+    /// Where a passcode that was typed on a terminal makes a touch alone count.
+    package var trust = TerminalTrust.terminal
     /// Lists the programs that have items; nil if not offered.
     package var owners: (any ItemOwners)?
     /// The log of security events.
@@ -67,6 +69,7 @@ package struct KeychainServices: Sendable {
         keys: any KeyVault,
         migration: Migration? = nil,
         backupRequirement: BackupRequirement = .either,
+        trust: TerminalTrust = .terminal,
         owners: (any ItemOwners)? = nil,
         audit: any AuditLog,
         clock: any BootClock = SystemBootClock(),
@@ -83,6 +86,7 @@ package struct KeychainServices: Sendable {
         self.keys = keys
         self.migration = migration
         self.backupRequirement = backupRequirement
+        self.trust = trust
         self.owners = owners
         self.audit = audit
         self.clock = clock
@@ -101,5 +105,12 @@ extension KeychainServices {
         guard migration != nil, backupRequirement == .nothing else { return nil }
         return
             "Backups are written without a finger or passcode (backup-require = none); the recovery code opens them."
+    }
+
+    /// What the status says of terminals that share their trust; nil if each has its own.
+    var trustNote: String? {
+        guard trust == .session else { return nil }
+        return
+            "A finger alone counts on every terminal of a login in which the passcode was typed once (trust = session), also on one that a program opened unseen."
     }
 }

@@ -57,6 +57,7 @@ struct PinentryExchange: ~Copyable {
         _ program: PinentryProgram,
         at origin: PromptOrigin,
         user: UInt32,
+        trust: TerminalTrust,
         environment: PinentryEnvironment,
         formerDisplays: FormerDisplays,
         drawing: DrawingPrograms,
@@ -69,7 +70,7 @@ struct PinentryExchange: ~Copyable {
         var (terminal, fault): (PinentryTerminal?, PromptError?)
         if let name = place.terminal {
             do {
-                terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
+                terminal = try PinentryTerminal(path: name, owner: user, client: origin.client, trust: trust)
             } catch {
                 guard place.hasDisplay else { throw error }
                 (place.terminal, fault) = (nil, error)

@@ -13,6 +13,7 @@ public import SecretMemory
 public struct PinentryPrompter: SecretPrompter {
     private let program: PinentryProgram
     private let user: uid_t
+    private let trust: TerminalTrust
     private let environment: PinentryEnvironment
     private let drawsTouches: Bool
     private let readingPause: Duration
@@ -27,18 +28,21 @@ public struct PinentryPrompter: SecretPrompter {
     /// - Parameters:
     ///   - program: the pinentry program.
     ///   - user: the required owner of a request's terminal.
+    ///   - trust: whether all terminals of a request's login are one channel.
     ///   - environment: the session in which a program on a display finds its services.
     ///   - drawsTouches: whether this process itself draws the prompts for a touch on a terminal.
     ///   - readingPause: how long after a prompt appears on a terminal keys still count as meant for something else.
     package init(
         program: PinentryProgram = PinentryProgram(),
         user: uid_t = ProcessUser.uid,
+        trust: TerminalTrust = .terminal,
         environment: PinentryEnvironment = .current,
         drawsTouches: Bool = false,
         readingPause: Duration = Self.readingPause
     ) {
         self.program = program
         self.user = user
+        self.trust = trust
         self.environment = environment
         self.drawsTouches = drawsTouches
         self.readingPause = readingPause
@@ -143,6 +147,7 @@ public struct PinentryPrompter: SecretPrompter {
             program,
             at: origin,
             user: user,
+            trust: trust,
             environment: environment,
             formerDisplays: formerDisplays,
             drawing: drawing,

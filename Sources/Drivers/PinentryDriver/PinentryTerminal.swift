@@ -8,21 +8,36 @@ final class PinentryTerminal: Sendable {
     let descriptor: CInt
     private let modes: termios
     private let client: PromptClient?
+    private let owner: uid_t
+    private let trust: TerminalTrust
     /// The foreground process group before the prompt; nil if it cannot be determined.
     private let foreground: Int32?
     private let name: String
 
     /// Opens a terminal of the user and saves its modes; ``look()`` tells whether the client may have a prompt on it.
     ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - owner: the user.
+    ///   - client: the requesting process; nil for a prompt of this process itself.
+    ///   - trust: whether all terminals of the client's login are one channel.
     /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
-    init(path: String, owner: uid_t, client: PromptClient? = nil) throws(PromptError) {
+    init(
+        path: String,
+        owner: uid_t,
+        client: PromptClient? = nil,
+        trust: TerminalTrust = .terminal
+    ) throws(PromptError) {
         guard TerminalPath.isUsable(path) else { throw Self.refused(path, "not a path of a terminal") }
         var before = stat()
         // Checked before opening it: opening a device may have side effects.
         guard unsafe lstat(path, &before) == 0 else {
             throw Self.refused(path, SystemError.name(of: errno))
         }
-        guard Self.isTerminal(before, of: owner) else { throw Self.refused(path, "not the user's terminal") }
+        guard before.st_uid == owner else {
+            throw Self.refused(path, "belongs to user \(before.st_uid), not to user \(owner)")
+        }
+        guard Self.isTerminal(before, of: owner) else { throw Self.refused(path, "not a terminal") }
         let descriptor = unsafe open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.refused(path, SystemError.name(of: errno)) }
         var after = stat()
@@ -37,6 +52,7 @@ final class PinentryTerminal: Sendable {
         self.descriptor = descriptor
         self.modes = modes
         self.client = client
+        (self.owner, self.trust) = (owner, trust)
         foreground = Self.foreground(of: descriptor)
         name = path
     }
@@ -60,7 +76,13 @@ final class PinentryTerminal: Sendable {
 
     /// The client's standing now; a prompt changes the modes, so those from before it tell whether a line is edited.
     private var standing: TerminalStanding {
-        TerminalStanding(of: client, to: descriptor, isEditing: modes.c_lflag & tcflag_t(ICANON) == 0)
+        TerminalStanding(
+            of: client,
+            to: descriptor,
+            trust: trust,
+            owner: owner,
+            isEditing: modes.c_lflag & tcflag_t(ICANON) == 0
+        )
     }
 
     /// Whether a shell has taken the terminal back: the client is in the background, or has ended and another group is in

@@ -25,11 +25,15 @@ enum TerminalStanding: Equatable {
     /// - Parameters:
     ///   - client: the requesting process; nil for a prompt of this process itself.
     ///   - terminal: an open descriptor of the terminal.
+    ///   - trust: whether all terminals of the client's login are one channel.
+    ///   - owner: the user whose login that has to be.
     ///   - isEditing: whether its reader got keys one by one, as a shell that edits a line, before anything was shown.
     ///   - daemon: the process whose children are prompt programs, which open a terminal of no session as their own.
     init(
         of client: PromptClient?,
         to terminal: CInt,
+        trust: TerminalTrust = .terminal,
+        owner: UInt32 = ProcessUser.uid,
         isEditing: Bool = false,
         daemon: Int32 = getpid()
     ) {
@@ -47,6 +51,15 @@ enum TerminalStanding: Equatable {
         let name = Self.name(of: status)
         let holder = JobMember(client.process, process).nearest(withTerminal: UInt64(status.st_rdev))
         if let holder, holder.isPartOfJob(group, isEditing: isEditing) {
+            if trust == .session {
+                let login = KernelLogin.number(of: client.process, user: owner)
+                // Read after the process was identified, so it is identified once more.
+                let isSame = ProcessStat(of: client.process)?.start == client.start
+                if let shared = trust.sharedChannel(ofLogin: isSame ? login : nil) {
+                    self = .foreground(shared)
+                    return
+                }
+            }
             let session = holder.stat.session
             self = .foreground(
                 ProcessStat(of: session).map {

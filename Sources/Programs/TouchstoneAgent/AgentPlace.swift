@@ -24,7 +24,12 @@ struct AgentPlace: Sendable {
             )
         }
         return AgentPlace(
-            registered: .terminal(path: path, session: stat.session, start: leader.start),
+            registered: .terminal(
+                path: path,
+                session: stat.session,
+                start: leader.start,
+                login: KernelLogin.number(of: getpid(), user: ProcessUser.uid)
+            ),
             xAuthority: nil
         )
     }
@@ -50,7 +55,7 @@ struct AgentPlace: Sendable {
     /// The place of the prompt; the request determines only its terminal type and character encoding.
     func origin(of box: borrowing AgentBox) -> PromptOrigin {
         switch registered {
-        case .terminal(let path, _, _):
+        case .terminal(let path, _, _, _):
             PromptOrigin(
                 terminal: path,
                 terminalType: box.terminalType,

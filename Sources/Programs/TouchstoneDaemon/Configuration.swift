@@ -27,6 +27,9 @@ struct Configuration: Sendable, Equatable {
     /// `names-while-locked`: whether a locked keychain hides the names of secrets that it does not release.
     var hidesNamesWhileLocked = false
 
+    /// `trust`: where a passcode that was typed on a terminal makes a touch alone count.
+    var trust = TerminalTrust.terminal
+
     /// The names of the settings.
     enum Key: String, CaseIterable {
         case idleExit = "idle-exit"
@@ -37,6 +40,7 @@ struct Configuration: Sendable, Equatable {
         case backupRequire = "backup-require"
         case lockOn = "lock-on"
         case namesWhileLocked = "names-while-locked"
+        case trust = "trust"
     }
 
     /// The default settings.
@@ -79,6 +83,11 @@ struct Configuration: Sendable, Equatable {
                 throw setting.fault("must be listed or hidden")
             }
             hidesNamesWhileLocked = setting.value == "hidden"
+        case .trust:
+            guard let trust = TerminalTrust(rawValue: setting.value) else {
+                throw setting.fault("must be terminal or session")
+            }
+            self.trust = trust
         }
     }
 

@@ -83,6 +83,7 @@ struct Keychain: Sendable {
                 keys: engine.keys,
                 migration: KeychainServices.Migration(mover: authenticator, archive: engine.archive),
                 backupRequirement: settings.backupRequirement,
+                trust: settings.trust,
                 owners: engine.items,
                 audit: audit,
                 clock: parts.clock,
@@ -177,7 +178,12 @@ struct Keychain: Sendable {
         if let agents { return AgentPrompter(agents.roster) }
         let program =
             parts.pinentry ?? settings.pinentryProgram.map { PinentryProgram([$0]) } ?? PinentryProgram()
-        return PinentryPrompter(program: program, user: owner.uid, environment: session)
+        return PinentryPrompter(
+            program: program,
+            user: owner.uid,
+            trust: settings.trust,
+            environment: session
+        )
     }
 
     private static func figures(

@@ -282,6 +282,10 @@ enum GoldenRequests {
         case .agentRegister:
             let places: [(String, AgentRegistration.Place)] = [
                 ("terminal", .terminal(path: "/dev/pts/4", session: 4711, start: 98_765)),
+                (
+                    "terminal of a login",
+                    .terminal(path: "/dev/pts/4", session: 4711, start: 98_765, login: 3)
+                ),
                 ("both displays", .graphical(display: ":1", waylandDisplay: "wayland-0")),
                 ("X11", .graphical(display: ":1", waylandDisplay: nil)),
                 ("Wayland", .graphical(display: nil, waylandDisplay: "wayland-0")),

@@ -103,7 +103,7 @@ enum SystemStrings {
                 "settings",
                 [
                     "idle-exit", "pinentry-program", "log-level", "biometry", "tpm", "backup-require",
-                    "lock-on", "names-while-locked",
+                    "lock-on", "names-while-locked", "trust",
                 ],
                 all: Configuration.Key.allCases.map(\.rawValue)
             ),

@@ -30,6 +30,7 @@ enum ConfigurationTarget: FuzzTarget {
                 ",",
             ],
             "backup-require": ["either", "passcode", "none", "nobody"],
+            "trust": ["terminal", "session", "Session", "all", ""],
             "test.system-bus-address": ["unix:path=/tmp/bus", ""],
             "test.bus-owner-uid": ["0", "4294967294", "4294967295"],
             "test.scrypt-log2-rounds": ["1", "22", "23"],

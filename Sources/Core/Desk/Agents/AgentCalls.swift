@@ -110,7 +110,7 @@ extension AgentRegistration.Place {
     /// A daemon whose sandbox hides other users' processes cannot check, and trusts the agent, which checked itself and
     /// which no user can modify.
     fileprivate func isPossible(for agent: Caller) -> Bool {
-        guard case .terminal(_, let session, let start) = self, agent.processStart > 0,
+        guard case .terminal(_, let session, let start, _) = self, agent.processStart > 0,
             let stat = ProcessStat(of: agent.pid), stat.start == agent.processStart
         else { return true }
         guard stat.terminal != 0, stat.session == session else { return false }

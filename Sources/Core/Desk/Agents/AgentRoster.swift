@@ -19,12 +19,17 @@ package final class AgentRoster: Sendable {
 
     /// What agents need to show prompts.
     let admission: AgentAdmission
+    private let trust: TerminalTrust
     private let state = Guarded(State())
 
     /// Creates a roster without agents.
     ///
-    /// - Parameter admission: what agents need to show prompts.
-    package init(_ admission: AgentAdmission) { self.admission = admission }
+    /// - Parameters:
+    ///   - admission: what agents need to show prompts.
+    ///   - trust: where a passcode typed on one agent's terminal counts.
+    package init(_ admission: AgentAdmission, trust: TerminalTrust = .terminal) {
+        (self.admission, self.trust) = (admission, trust)
+    }
 
     // MARK: Registration
 
@@ -42,12 +47,16 @@ package final class AgentRoster: Sendable {
                 guard !state.agents.values.contains(where: \.isGraphical) else {
                     throw KeychainError(.duplicateItem)
                 }
-            case .terminal(let path, _, _):
+            case .terminal(let path, _, _, _):
                 let others = state.agents.values.count { $0.terminal == path }
                 guard others < Self.mostOnOneTerminal else { throw KeychainError(.allocate, remedy: .retry) }
             }
             state.lastRegistration += 1
-            let agent = RegisteredAgent(registration.place, number: state.lastRegistration)
+            let agent = RegisteredAgent(
+                registration.place,
+                number: state.lastRegistration,
+                trust: trust
+            )
             state.agents[visit] = agent
             return agent
         }
@@ -119,7 +128,7 @@ package final class AgentRoster: Sendable {
 extension RegisteredAgent {
     /// The agent's terminal; nil for the agent of the graphical session.
     fileprivate var terminal: String? {
-        if case .terminal(let path, _, _) = place { path } else { nil }
+        if case .terminal(let path, _, _, _) = place { path } else { nil }
     }
 
     /// Whether it is the agent of the graphical session.

@@ -24,9 +24,12 @@ final class RegisteredAgent: Sendable {
     let place: AgentRegistration.Place
     /// The number of its registration.
     private let number: UInt64
+    private let trust: TerminalTrust
     private let state = Guarded(State())
 
-    init(_ place: AgentRegistration.Place, number: UInt64) { (self.place, self.number) = (place, number) }
+    init(_ place: AgentRegistration.Place, number: UInt64, trust: TerminalTrust) {
+        (self.place, self.number, self.trust) = (place, number, trust)
+    }
 
     /// The channel that its next prompt probably has: on a display that of the last one, and before the first one a
     /// channel that no prompt has.
@@ -34,9 +37,11 @@ final class RegisteredAgent: Sendable {
         terminalChannel ?? state.withLock { $0.shownOn } ?? PromptChannel("agent of registration \(number)")
     }
 
-    /// The same for every agent of one terminal and session; nil for the agent of a display.
+    /// The same for every agent of one terminal and session, or of one login if its terminals share their trust; nil for the
+    /// agent of a display.
     private var terminalChannel: PromptChannel? {
-        guard case .terminal(let path, let session, let start) = place else { return nil }
+        guard case .terminal(let path, let session, let start, let login) = place else { return nil }
+        if let shared = trust.sharedChannel(ofLogin: login) { return shared }
         return PromptChannel("agent on \(path) session \(session) started \(start)")
     }
 

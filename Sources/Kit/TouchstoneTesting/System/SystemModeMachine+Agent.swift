@@ -42,7 +42,8 @@ extension SystemModeMachine {
         _ script: String,
         on terminal: PseudoTerminal,
         as user: Account,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        beginsLogin: Bool = false
     ) async throws -> ChildProcess {
         guard unsafe chown(terminal.name, user.uid, user.uid) == 0 else {
             throw TestKitError.system("chown \(terminal.name)", errno: errno)
@@ -53,6 +54,7 @@ extension SystemModeMachine {
             as: user,
             environment: ["TERM": "xterm", "PATH": "\(Self.programs):/usr/bin:/bin"]
                 .merging(environment) { $1 },
+            beginsLogin: beginsLogin,
             log: directory.appending("session.log")
         )
     }

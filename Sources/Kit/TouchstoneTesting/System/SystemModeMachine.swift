@@ -159,15 +159,27 @@ package final class SystemModeMachine: Sendable {
     }
 
     /// Starts a program as a user.
+    ///
+    /// - Parameters:
+    ///   - command: the program and its arguments.
+    ///   - user: the user.
+    ///   - environment: additions to the environment.
+    ///   - beginsLogin: whether a login of the user begins with it, as with pam_loginuid(8).
+    ///   - input: the descriptor of its standard input; -1 for none.
+    ///   - log: a file for its output and errors.
+    /// - Returns: the running program.
+    /// - Throws: ``TestKitError``.
     package func start(
         _ command: [String],
         as user: Account,
         environment: [String: String] = [:],
+        beginsLogin: Bool = false,
         input: CInt = -1,
         log: String
     ) async throws -> ChildProcess {
         let usual = ["HOME": home(of: user), "PATH": "/usr/bin:/bin"]
-        let whole = wrapper(as: user) + command
+        let login = ["/bin/sh", "-c", "echo \(user.uid) > /proc/self/loginuid && exec \"$@\"", "sh"]
+        let whole = (beginsLogin ? login : []) + wrapper(as: user) + command
         return try await ChildProcess.start(
             whole[0],
             Array(whole.dropFirst()),

@@ -10,6 +10,23 @@ public struct PromptChannel: Sendable, Hashable {
     public init(_ identity: String) { self.identity = identity }
 }
 
+/// Where a passcode that was typed on a terminal makes a touch alone count: the setting `trust`.
+public enum TerminalTrust: String, Sendable, CaseIterable {
+    /// On that terminal, in its session.
+    case terminal
+    /// On all terminals of the same login, so also on one that a program of that login opened unseen.
+    case session
+
+    /// The channel that all terminals of a login share; nil if each has its own.
+    ///
+    /// - Parameter login: the login's number (`/proc/PID/sessionid`); nil for an unknown one.
+    /// - Returns: the channel.
+    package func sharedChannel(ofLogin login: UInt32?) -> PromptChannel? {
+        guard self == .session, let login else { return nil }
+        return PromptChannel("terminals of login \(login)")
+    }
+}
+
 /// The process at the other end of a connection, as needed for a prompt.
 public struct PromptClient: Sendable, Hashable {
     /// Its pid.

@@ -2,15 +2,15 @@ public import CBOR
 
 /// Registers the place where an agent draws.
 ///
-/// `[kind, terminal, session, session start, display, wayland display, version]`. An agent is the only program of the
+/// `[kind, terminal, session, session start, login, display, wayland display, version]`. An agent is the only program of the
 /// user that may draw prompts for a daemon of another account; the daemon recognises it by the group of its peer. The
 /// agent determines its terminal itself, from the kernel's facts about its own process.
 public struct AgentRegistration: WireBody, Sendable, Equatable {
     /// The place where an agent draws.
     public enum Place: Sendable, Hashable {
         /// Its controlling terminal `/dev/…`, in the session whose leader has this pid and start time (clock ticks
-        /// since boot, `/proc/PID/stat`, field 22).
-        case terminal(path: String, session: Int32, start: UInt64)
+        /// since boot, `/proc/PID/stat`, field 22), and the agent's login (``KernelLogin``); nil without one.
+        case terminal(path: String, session: Int32, start: UInt64, login: UInt32? = nil)
         /// The display of the user's graphical session: `DISPLAY` and `WAYLAND_DISPLAY`, at least one of them.
         case graphical(display: String?, waylandDisplay: String?)
     }
@@ -31,17 +31,19 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
 
     /// Writes the description.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 7)
+        writer.writeArrayHead(count: 8)
         switch place {
-        case .terminal(let path, let session, let start):
+        case .terminal(let path, let session, let start, let login):
             writer.write(unsigned: 1)
             writer.write(text: path)
             writer.write(Int64(session))
             writer.write(unsigned: start)
+            writer.write(optionalUnsigned: login.map { UInt64($0) })
             writer.writeNull()
             writer.writeNull()
         case .graphical(let display, let waylandDisplay):
             writer.write(unsigned: 2)
+            writer.writeNull()
             writer.writeNull()
             writer.writeNull()
             writer.writeNull()
@@ -53,17 +55,24 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
 
     /// Reads a description.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(7)
+        try reader.readFields(8)
         switch try reader.readUnsigned() {
         case 1:
             let path = try reader.readName()
             guard TerminalPath.isUsable(path), let session = Int32(exactly: try reader.readInteger()),
                 session > 0
             else { throw WireError.malformed }
-            place = .terminal(path: path, session: session, start: try reader.readUnsigned())
+            let start = try reader.readUnsigned()
+            let login = try reader.readOptional { reader in
+                guard let login = UInt32(exactly: try reader.readUnsigned()) else {
+                    throw WireError.malformed
+                }
+                return login
+            }
+            place = .terminal(path: path, session: session, start: start, login: login)
             for _ in 0..<2 { try reader.readNull() }
         case 2:
-            for _ in 0..<3 { try reader.readNull() }
+            for _ in 0..<4 { try reader.readNull() }
             let display = try reader.readOptional { try $0.readName() }
             let waylandDisplay = try reader.readOptional { try $0.readName() }
             guard display != nil || waylandDisplay != nil else { throw WireError.malformed }

@@ -27,7 +27,7 @@ struct Agents: Sendable {
             pinentryProgram: parts.agentPinentry ?? settings.pinentryProgram,
             isForTests: parts.areForTests
         )
-        return Agents(roster: AgentRoster(admission), groupNumber: number)
+        return Agents(roster: AgentRoster(admission, trust: settings.trust), groupNumber: number)
     }
 
     private static func installedGroup(_ mode: DaemonMode) throws(StartError) -> UInt32? {
