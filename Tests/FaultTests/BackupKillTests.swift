@@ -93,6 +93,14 @@ struct BackupKillTests {
             return try await keychain.run(target.command, on: terminal, killing: victim, options)
         }
 
+        /// Runs the command in a process with whose number a killed one may have left a file, as in a container.
+        func runAfterNamesake() async throws -> Int32 {
+            try await keychain.runShell(
+                "touch ~/out/secrets.backup.$$.new && exec \(target.command)",
+                on: terminal
+            )
+        }
+
         /// The names of backups; anything else is what a killed command left, under a name of its own.
         private func names() throws -> [String] {
             let all = try FileManager.default.contentsOfDirectory(atPath: out)
@@ -185,4 +193,13 @@ struct BackupKillTests {
         arguments: Target.allCases
     )
     func daemon(target: Target) async throws { try await Self.kill(.daemon, target) }
+
+    // Catches a temporary file that is named by the process's number alone.
+    @Test("a backup is written also where a killed command of the same process number left a file")
+    func sameNumber() async throws {
+        let place = try await Place(.newFile)
+        let status = try await place.runAfterNamesake()
+        #expect(status == 0)
+        try await place.judge(true, "after a namesake")
+    }
 }

@@ -21,7 +21,8 @@ final class ExportedFile: ExportTarget {
     init(_ path: String, replaces: Bool) throws(CommandError) {
         self.path = path
         self.replaces = replaces
-        temporary = "\(path).\(getpid()).new"
+        // Not by the process's number: in a container a killed command may have had the same.
+        temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
         try checkPlace()
         guard unsafe access(Self.directory(of: path), W_OK | X_OK) == 0 else { throw Self.failure(path) }
     }
