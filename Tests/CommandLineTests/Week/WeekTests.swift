@@ -46,7 +46,9 @@ struct WeekTests {
         "copy, delete": [Step(), Step()],
         "edit in an editor": [Step(shown: "Changed 'sites/shop'.")],
         "see former values": [Step(shown: "The last 10 values"), Step(shown: "The last 10 values")],
-        "take a change back": [Step(shown: "Deleted; touchstone undo"), Step(shown: "'notes' is there again")],
+        "take a change back": [
+            Step(shown: "Deleted; touchstone undo"), Step(shown: "'notes' is there again"),
+        ],
         "a gesture for one secret": [Step()],
         "lock, also by time, and unlock": [Step(), Step(), Step()],
         "change the passcode": [Step(shown: "The passcode is changed.")],

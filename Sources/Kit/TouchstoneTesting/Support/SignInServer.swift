@@ -149,6 +149,7 @@ package final class SignInServer: Sendable {
     /// - Parameters:
     ///   - isSuspended: whether to suspend it.
     ///   - credential: its id.
+    /// - Throws: ``TestKitError`` if the server refuses it.
     package func setSuspended(_ isSuspended: Bool, _ credential: String) throws {
         let verb = isSuspended ? "suspend" : "restore"
         _ = try administer("POST", "/users/\(account())/credentials/\(credential)/\(verb)")

@@ -124,14 +124,7 @@ extension StoredSecrets {
         do throws(KeychainError) {
             guard let reference = kept.item.reference else { throw KeychainError(.itemNotFound) }
             let query = ItemQuery(itemClass: .genericPassword, returns: .data, references: [reference])
-            let request = CopyItems(query: query, context: context, prompt: prompt(reason))
-            return try passcodeFirst(reason) { () throws(KeychainError) in
-                let results = try keychain.copy(request)
-                guard let item = results.first(), let data = try item.copyData() else {
-                    throw KeychainError(.itemNotFound)
-                }
-                return data
-            }
+            return try release(query, reason: reason, context: context)
         } catch {
             throw ErrorText.describe(error, name: try? ItemName(argument: kept.name))
         }

@@ -87,20 +87,25 @@ struct StoredSecrets {
     /// Releases one secret; secrets that one finger should release together share a context.
     func read(_ name: ItemName, reason: String, context: UInt64) throws(CommandError) -> SecretBytes {
         do throws(KeychainError) {
-            let request = CopyItems(
-                query: query(name, returns: .data),
-                context: context,
-                prompt: prompt(reason)
-            )
-            return try passcodeFirst(reason) { () throws(KeychainError) in
-                let results = try keychain.copy(request)
-                guard let item = results.first(), let data = try item.copyData() else {
-                    throw KeychainError(.itemNotFound)
-                }
-                return data
-            }
+            return try release(query(name, returns: .data), reason: reason, context: context)
         } catch {
             throw failure(error, name)
+        }
+    }
+
+    /// Releases what a query of one item's data finds.
+    func release(
+        _ query: ItemQuery,
+        reason: String,
+        context: UInt64
+    ) throws(KeychainError) -> SecretBytes {
+        let request = CopyItems(query: query, context: context, prompt: prompt(reason))
+        return try passcodeFirst(reason) { () throws(KeychainError) in
+            let results = try keychain.copy(request)
+            guard let item = results.first(), let data = try item.copyData() else {
+                throw KeychainError(.itemNotFound)
+            }
+            return data
         }
     }
 
