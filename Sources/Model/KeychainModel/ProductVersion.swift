@@ -3,5 +3,5 @@
 /// `Scripts/version` changes it, here and wherever else it is stated.
 public enum ProductVersion {
     /// A version of semver.org 2.0.0, such as "1.2.3".
-    public static let text = "0.1.0"
+    public static let text = "0.2.0"
 }
