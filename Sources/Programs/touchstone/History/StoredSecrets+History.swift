@@ -7,8 +7,11 @@ import SecretMemory
 extension StoredSecrets {
     // MARK: The setting
 
-    /// What the keychain keeps; nil for nothing.
-    func historySetting(context: UInt64? = nil) throws(CommandError) -> HistorySetting? {
+    /// What the keychain keeps; nil for nothing. `reason` is that of the prompt which a locked keychain needs.
+    func historySetting(
+        reason: String = "Look up what is kept.",
+        context: UInt64? = nil
+    ) throws(CommandError) -> HistorySetting? {
         do throws(KeychainError) {
             let query = ItemQuery(
                 itemClass: .genericPassword,
@@ -16,7 +19,7 @@ extension StoredSecrets {
                 returns: .attributes
             )
             let results = try keychain.copy(
-                CopyItems(query: query, context: context, prompt: prompt("Look up what is kept."))
+                CopyItems(query: query, context: context, prompt: prompt(reason))
             )
             guard case .string(let text)? = results.first()?.attributes?[.comment],
                 let setting = HistorySetting(text: text)
@@ -176,9 +179,10 @@ extension StoredSecrets {
     func keeping(
         _ name: ItemName,
         _ change: KeptValue.Change,
+        reason: String,
         context: UInt64? = nil
     ) throws(CommandError) -> Keeping? {
-        guard let setting = try historySetting(context: context),
+        guard let setting = try historySetting(reason: reason, context: context),
             let secret = try findIfThere(name, context: context), secret.invalidated == nil,
             let reference = secret.reference
         else { return nil }
@@ -194,7 +198,11 @@ extension StoredSecrets {
     /// - Returns: until when they are kept, in microseconds since 1970; nil if the keychain keeps none, and nothing was done.
     func discard(_ names: [ItemName]) throws(CommandError) -> Int64? {
         let context = keychain.makeContextNumber()
-        guard let setting = try historySetting(context: context) else { return nil }
+        let reason =
+            if let only = names.first, names.count == 1 { "Delete '\(only.text)'." } else {
+                "Delete \(names.count) secrets."
+            }
+        guard let setting = try historySetting(reason: reason, context: context) else { return nil }
         var (kept, lost): ([(ItemName, PersistentReference)], [ItemName]) = ([], [])
         for name in names {
             let secret = try find(name, context: context)
@@ -204,7 +212,6 @@ extension StoredSecrets {
             }
             if !kept.contains(where: { $0.1 == reference }) { kept.append((name, reference)) }
         }
-        let reason = kept.count == 1 ? "Delete '\(kept[0].0.text)'." : "Delete \(kept.count) secrets."
         var deleted: [ItemName] = []
         do throws(KeychainError) {
             if !kept.isEmpty {

@@ -78,7 +78,7 @@ extension StoredSecrets {
         context: UInt64? = nil,
         cancellation: Cancellation? = nil
     ) throws(CommandError) {
-        let kept = try keeping(name, .replaced, context: context)
+        let kept = try keeping(name, .replaced, reason: "Change '\(name.text)'.", context: context)
         do throws(KeychainError) {
             let request = UpdateItems(
                 query: query(name),

@@ -125,7 +125,7 @@ struct StoredSecrets {
         _ rule: AccessControl,
         context: UInt64? = nil
     ) throws(CommandError) {
-        let kept = try keeping(name, .replaced, context: context)
+        let kept = try keeping(name, .replaced, reason: "Replace '\(name.text)'.", context: context)
         try replace(name, secret, rule, keeping: kept?.attributes, context: context)
         if let kept { try prune(kept.setting) }
     }
