@@ -9,10 +9,7 @@ import TouchstoneTesting
 @Suite(
     "Fingers on another terminal",
     .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"),
-    .enabled(
-        if: geteuid() == 0 && access("/proc/self/loginuid", W_OK) == 0,
-        "needs root and a kernel that audits logins"
-    ),
+    .enabled(if: BegunLogin.isPossible, Comment(rawValue: BegunLogin.needs)),
     .serialized
 )
 struct TerminalTrustTests {

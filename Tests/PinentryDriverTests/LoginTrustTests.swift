@@ -6,24 +6,10 @@ import TouchstoneTesting
 
 @testable import PinentryDriver
 
-/// Beginning a login as pam_loginuid(8) does.
-private enum BegunLogin {
-    /// Whether a process may begin a login here: pam_loginuid(8) does the same.
-    static let isPossible: Bool = {
-        guard geteuid() == 0, access("/proc/self/loginuid", W_OK) == 0 else { return false }
-        let child = unsafe popen("echo 0 > /proc/self/loginuid && cat /proc/self/sessionid", "r")
-        guard let child = unsafe child else { return false }
-        var octets = [UInt8](repeating: 0, count: 32)
-        let count = unsafe fread(&octets, 1, octets.count, child)
-        let status = unsafe pclose(child)
-        return status == 0 && UInt32(String(decoding: octets[..<count], as: UTF8.self)) != .max
-    }()
-}
-
 /// Which terminals are one channel under the setting `trust`, with logins as the kernel knows them.
 @Suite(
     "Terminals of one login",
-    .enabled(if: BegunLogin.isPossible, "needs root and a kernel that audits logins")
+    .enabled(if: BegunLogin.isPossible, Comment(rawValue: BegunLogin.needs))
 )
 struct LoginTrustTests {
     private static let owner: UInt32 = 0
