@@ -35,6 +35,29 @@ struct ManyValuesTests {
         }
     }
 
+    @Test("update takes the value's type from what is assigned, compared or returned")
+    func inference() async throws {
+        let world = try await World()
+        let store = SecretStore("update", rule: .whenUnlocked)
+        try await world.use {
+            for _ in 0..<2 { try await store.update("count") { $0 = ($0 ?? 0) + 1 } }
+            #expect(try await store.read("count") == 2)
+            try await store.update("text") { $0 = "a" }
+            let former: String? = try await store.update("text") { value in
+                defer { value = "b" }
+                return value
+            }
+            #expect(former == "a")
+            // An optional in place of a value.
+            let next: String? = "c"
+            try await store.update("text") { $0 = next }
+            #expect(try await store.read("text") == "c")
+            let none: String? = nil
+            try await store.update("text") { $0 = none }
+            #expect(try await store.contains("text") == false)
+        }
+    }
+
     @Test("nil is refused with the way to delete, and dates are ISO 8601, the same when they are read")
     func forms() async throws {
         struct Note: Codable, Equatable {
