@@ -7,7 +7,13 @@ import SecretMemory
 extension StoredSecrets {
     // MARK: The setting
 
-    /// What the keychain keeps; nil for nothing. `reason` is that of the prompt which a locked keychain needs.
+    /// What the keychain keeps; nil for nothing.
+    ///
+    /// - Parameters:
+    ///   - reason: the reason in the prompt, which a locked keychain needs.
+    ///   - context: the context in which a passcode counts that unlocks the keychain; nil for one of its own.
+    /// - Returns: the setting.
+    /// - Throws: ``CommandError``, also for a stored setting that cannot be read.
     func historySetting(
         reason: String = "Look up what is kept.",
         context: UInt64? = nil
