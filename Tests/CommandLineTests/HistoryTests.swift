@@ -263,6 +263,26 @@ struct HistoryTests {
         #expect(try await Self.get(keychain, "mail") == "new")
     }
 
+    @Test(
+        "a backup holds the setting and what is kept, by names that say so, and elsewhere undo brings it back"
+    )
+    func backup() async throws {
+        let keychain = try await Self.ready()
+        try await Self.set(keychain, "mail", "old", "--require", "none")
+        try await Self.set(keychain, "mail", "new", "--require", "none", "--replace")
+        let file = keychain.home.path + "/backup"
+        #expect(try await keychain.run("backup", file).status == 0)
+        let names = try await keychain.run("backup", "--list", file).text.split(separator: "\n").map {
+            $0.split(separator: "\t")[0]
+        }
+        #expect(Set(names) == ["mail", "mail, former value", "history"], "\(names)")
+        #expect(try await keychain.run("delete", "mail", "--for-good", "--yes").status == 0)
+        #expect(try await keychain.run("backup", "--restore", file, "--merge").status == 0)
+        #expect(try await Self.get(keychain, "mail") == "new")
+        #expect(try await keychain.run("undo", "mail").status == 0)
+        #expect(try await Self.get(keychain, "mail") == "old")
+    }
+
     @Test("what does not fit together is a usage error, and a question without a terminal deletes nothing")
     func usage() async throws {
         let keychain = try await Self.ready()

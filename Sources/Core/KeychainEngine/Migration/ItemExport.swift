@@ -267,6 +267,10 @@ extension ItemContent {
     /// A name by which the user may recognise the item.
     var name: String {
         if group.isEmpty { return "deleted key" }
+        // The account of a value that is kept for a time only distinguishes it from others.
+        if ends != nil, case .string(let text)? = attributes[.label], !text.isEmpty {
+            return "\(text), former value"
+        }
         for key in [AttributeKey.account, .label, .service, .server] {
             if case .string(let text)? = attributes[key], !text.isEmpty { return text }
         }
