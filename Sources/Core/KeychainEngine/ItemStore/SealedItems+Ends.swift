@@ -5,17 +5,22 @@ internal import Primitives
 ///
 /// The keys that open the attributes are needed, so what ended before the first unlock is deleted after it.
 extension SealedItems {
-    /// The longest wait: an earlier end may become known meanwhile.
+    /// The longest wait: the clock may be set meanwhile.
     private static let longestWait = Duration.seconds(6 * 3600)
 
-    /// Waits for the next end, if one is known.
+    /// Waits for the next end, if one is known that is not waited for.
     func endLater(_ state: inout State) {
-        guard state.ending == nil, let end = state.store?.nextEnd else { return }
+        guard let end = state.store?.nextEnd else { return }
+        if let ending = state.ending {
+            guard end < state.awaitedEnd else { return }
+            ending.cancel()
+        }
+        state.awaitedEnd = end
         let first = max(wait(for: end), delays.sweep)
         state.ending = Task(priority: .background) { [weak self] in
             var wait: Duration? = first
             while let duration = wait {
-                guard (try? await Task.sleep(for: duration)) != nil else { return }
+                guard (try? await Task.sleep(for: duration)) != nil, !Task.isCancelled else { return }
                 wait = self?.endOn()
             }
         }
@@ -46,8 +51,12 @@ extension SealedItems {
     private func endOn(_ store: ItemStore, _ context: ItemContext, _ state: inout State) -> Duration? {
         if store.endedRows == nil {
             guard let end = store.nextEnd else { return nil }
-            guard end <= wallClock() else { return max(wait(for: end), Self.pause) }
+            guard end <= wallClock() else {
+                state.awaitedEnd = end
+                return max(wait(for: end), Self.pause)
+            }
         }
+        state.awaitedEnd = .min
         do throws(KeychainError) {
             let ended = try store.readEnded(by: wallClock(), context)
             if !ended.references.isEmpty {

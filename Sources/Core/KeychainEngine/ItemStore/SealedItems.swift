@@ -38,6 +38,8 @@ public final class SealedItems: Sendable, AuditReporter {
         var sweep: Task<Void, Never>?
         /// Deletes the items that end.
         var ending: Task<Void, Never>?
+        /// The end that ``ending`` waits for, in microseconds since 1970; the least number while it reads the rows.
+        var awaitedEnd = Int64.min
 
         func cancelTasks() {
             for task in [purge, settling, sweep, ending, counting] { task?.cancel() }
