@@ -108,6 +108,7 @@ extension ItemStore {
         else { throw KeychainError(.authFailed) }
         var content = try ItemContent(header)
         content.held = try HeldKeys(of: row, header, context)
+        let kept = try update.changes.value.former.map { try content.kept(with: $0, control) }
         // A constraint to a replaced enrolled set is not restored by a change.
         content.accessControl = update.changes.value.accessControl ?? control
         let formerCount = content.attributes.count
@@ -116,9 +117,6 @@ extension ItemStore {
         // An item of an earlier version that has more keeps them.
         guard content.attributes.count <= max(formerCount, ItemLimits.mostAttributes) else {
             throw KeychainError(.param)
-        }
-        let kept = try update.changes.value.former.map {
-            try ItemContent(former: $0, of: header, row, control, context)
         }
         let formerByteCount = unsafe header.attributes.count + (row.data?.count ?? 0)
         let group = try update.group
@@ -176,25 +174,22 @@ extension ItemStore {
 }
 
 extension ItemContent {
-    /// An item as it is before a change, with other attributes in place of its own: a new item of the same class, group and
-    /// dates, which requires the same.
+    /// The item as it is, before a change, with other attributes in place of its own: a new item of the same class, group and
+    /// dates, under the access control that opened it.
     ///
     /// - Throws: `errSecParam` for an item that holds private keys, which two items cannot own.
-    fileprivate init(
-        former attributes: ItemAttributes,
-        of header: OpenedHeader,
-        _ row: ItemRow,
-        _ control: AccessControl,
-        _ context: ItemContext
-    ) throws(KeychainError) {
-        try self.init(header)
-        guard try HeldKeys(of: row, header, context) == .none else { throw KeychainError(.param) }
-        accessControl = control
-        self.attributes.merge(attributes) { $1 }
-        for key in Self.ownKeys { self.attributes[key] = nil }
-        guard self.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
-        generation = 1
-        mark = nil
-        held = .none
+    fileprivate func kept(
+        with attributes: ItemAttributes,
+        _ control: AccessControl
+    ) throws(KeychainError) -> ItemContent {
+        guard held == .none else { throw KeychainError(.param) }
+        var kept = self
+        kept.accessControl = control
+        kept.attributes.merge(attributes) { $1 }
+        for key in Self.ownKeys { kept.attributes[key] = nil }
+        guard kept.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        kept.generation = 1
+        kept.mark = nil
+        return kept
     }
 }

@@ -74,7 +74,7 @@ struct HistoryCommand: ParsableCommand {
         if forget, let name { return try forget(kept, of: name, secrets) }
         if let name, kept.isEmpty {
             if json { write([]) }
-            _ = try secrets.keptValue(1, of: name, context: RemoteKeychain.shared.makeContextNumber())
+            throw try secrets.nothingKept(of: name)
         }
         if !json, name == nil, isatty(STDOUT_FILENO) == 1 {
             Output.complain(

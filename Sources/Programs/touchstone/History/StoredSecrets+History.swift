@@ -118,8 +118,13 @@ extension StoredSecrets {
             }
             return kept[number - 1]
         }
+        throw try nothingKept(of: name, context: context)
+    }
+
+    /// The error for a secret of which nothing is kept.
+    func nothingKept(of name: ItemName, context: UInt64? = nil) throws(CommandError) -> CommandError {
         let isOn = try historySetting(context: context) != nil
-        throw CommandError(
+        return CommandError(
             "no earlier value of '\(name.text)' is kept",
             hint: isOn
                 ? "touchstone history names what is kept"
