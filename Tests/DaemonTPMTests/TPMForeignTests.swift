@@ -90,6 +90,39 @@ struct TPMForeignTests {
         #expect(sign() == nil)
     }
 
+    @Test("no older copy of the store gives back a use of a key that may be used only so often")
+    func usedKey() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let request = MakeKey(
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            limits: try KeyLimits(uses: 2),
+            prompt: keychain.prompt()
+        )
+        let key = try keychain.client.makeKey(request)
+        #expect(key.isHardware && key.usesLeft == 2)
+        func sign() -> KeychainError? {
+            keychain.failure {
+                let use = KeyUse.sign(digest: [UInt8](repeating: 9, count: 32))
+                _ = try keychain.client.useKey(
+                    UseKey(representation: key.representation, use: use, prompt: keychain.prompt())
+                )
+            }
+        }
+        var copies: [DataCopy] = []
+        for _ in 0..<2 {
+            try await keychain.stopped { copies.append(try DataCopy.store(of: keychain)) }
+            try keychain.unlock()
+            #expect(sign() == nil)
+        }
+        #expect(sign()?.cause == .usedUp)
+        for copy in copies {
+            try await keychain.stopped { try copy.put(into: keychain) }
+            try keychain.unlock()
+            #expect(sign()?.cause == .rolledBack)
+        }
+    }
+
     @Test("an older copy of all files is refused as rolled back")
     func olderEverything() async throws {
         let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }

@@ -38,6 +38,7 @@ actor ScriptedKeys: KeyVault {
     func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
+        limits: KeyLimits,
         applicationPassword: ApplicationPassword?
     ) async throws(KeychainError) -> EnclaveKey {
         calls.append(.make(accessControl, group: group, hasPassword: applicationPassword != nil))

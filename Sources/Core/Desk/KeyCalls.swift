@@ -15,6 +15,7 @@ extension Visit {
                 return try await services.keys.makeKey(
                     body.accessControl,
                     group: group,
+                    limits: body.limits,
                     applicationPassword: try contexts.authorization(of: context).applicationPassword
                 )
             }

@@ -9,6 +9,12 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case invalidated = "touchstone: invalidated"
     /// The private key was deleted: no copy of its representation can be used any more.
     case deleted = "touchstone: deleted"
+    /// The private key may not be used yet.
+    case notYetValid = "touchstone: notYetValid"
+    /// The private key may not be used any more.
+    case expired = "touchstone: expired"
+    /// The private key was used as often as it may be.
+    case usedUp = "touchstone: usedUp"
     /// An item has to be bound to the enrolled fingers, but the keychain has seen none.
     case noCurrentSet = "touchstone: noCurrentSet"
     /// Stored bytes failed their authentication: the item or the keybag is damaged.

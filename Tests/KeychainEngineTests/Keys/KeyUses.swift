@@ -10,11 +10,13 @@ extension KeychainEngine {
         _ flags: AccessControlFlags = [],
         accessibility: Accessibility = .whenUnlocked,
         group: AccessGroup = .ours,
+        limits: KeyLimits = .none,
         password: String? = nil
     ) async throws -> EnclaveKey {
         try await makeKey(
             try AccessControl(accessibility: accessibility, flags: flags),
             group: group,
+            limits: limits,
             applicationPassword: password.map { ApplicationPassword(.text($0)) }
         )
     }

@@ -118,6 +118,24 @@ struct MovedKeyTests {
         }
     }
 
+    @Test("a key that may be used only so often keeps its count and its limits in the other group")
+    func limited() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let key = try await engine.makeKey(.privateKeyUsage, limits: try KeyLimits(uses: 2))
+        try await add(key, to: engine)
+        #expect(try key.signed(try await engine.result(key)))
+        #expect(try await move(engine) == .updated(1))
+        let moved = try #require(try await held(key, engine, by: .theirs))
+        #expect(moved.representation != key.representation)
+        #expect(try key.signed(try await engine.result(moved, group: .theirs)))
+        for (key, group) in [(moved, AccessGroup.theirs), (key, .ours)] {
+            let error = await #expect(throws: KeychainError(.itemNotFound)) {
+                try await engine.result(key, group: group)
+            }
+            #expect(error?.cause == .usedUp)
+        }
+    }
+
     @Test("a key of a group that the caller does not belong to stays bound to that group")
     func foreign() async throws {
         let (engine, _) = try await keychain.setUp()

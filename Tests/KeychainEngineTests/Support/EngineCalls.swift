@@ -170,9 +170,15 @@ extension KeychainEngine {
     func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
+        limits: KeyLimits = .none,
         applicationPassword: ApplicationPassword?
     ) async throws(KeychainError) -> EnclaveKey {
-        try await keys.makeKey(accessControl, group: group, applicationPassword: applicationPassword)
+        try await keys.makeKey(
+            accessControl,
+            group: group,
+            limits: limits,
+            applicationPassword: applicationPassword
+        )
     }
 
     func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey {

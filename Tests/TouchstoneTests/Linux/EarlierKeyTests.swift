@@ -12,8 +12,8 @@ struct EarlierKeyTests {
             let place = try KeyPlace(purpose: KeyPlace.signing, name: "key", group: nil)
             world.otherProgram(SecretStore("any")) { store throws(TouchstoneError) in
                 let calls = store.calls
-                let made = try calls.makeKey(under: .whenUnlocked, at: place, challenge: nil)
-                let record = KeyRecord(made, .whenUnlocked, expires: nil, hasCodes: false)
+                let made = try calls.makeKey(under: .whenUnlocked, KeyLifetime(), at: place, challenge: nil)
+                let record = KeyRecord(made, .whenUnlocked, KeyLifetime(), hasCodes: false)
                 let attributes = place.query(mark: KeyRecord.mark(of: made.representation))
                 let bytes = try SecretCoding.encode(record, by: JSONEncoder())
                 let password = NewPassword(attributes: attributes, rule: nil, bytes: bytes)

@@ -135,9 +135,9 @@ extension ItemStore {
             let fault = try row.fault(itemSet.tags, database, context)
             if fault != nil { report.isSetAuthentic = false }
             guard fault == nil || fault == .attributes || fault == .unknown else { throw AEAD.NotAuthentic() }
-            var isEndedKey = false
+            var isKeyRow = false
             let isInvalidated = try row.open(in: context) { header in
-                isEndedKey = header.isEndedKey
+                isKeyRow = header.isKeyRow
                 noteEnd(unsafe AttributeMatch.date(of: .ends, in: header.attributes))
                 guard row.hasDigests(of: header), !readsData || row.hasData(of: header) else {
                     throw AEAD.NotAuthentic()
@@ -151,7 +151,7 @@ extension ItemStore {
                 }
                 return control == nil
             }
-            guard !isEndedKey else { return }
+            guard !isKeyRow else { return }
             if isInvalidated { report.invalidated += 1 } else { report.items += 1 }
         } catch {
             report.damaged += 1

@@ -23,6 +23,7 @@ extension ItemStore {
         for id in former.subtracting(new).ids where !hasEnded(id, context) {
             let end = ItemContent(endOf: id)
             try insert(try end.sealed(row: rows.take(), data: nil, password: nil, in: context), context)
+            try removeUses(of: id, context)
             // No older copy may bring the key back.
             hasRemovedProtected = true
         }
@@ -35,7 +36,7 @@ extension ItemContent {
         self.init(
             itemClass: .key,
             group: "",
-            attributes: [AttributeKey(rawValue: "klbl"): .data(id)],
+            attributes: [.applicationLabel: .data(id)],
             accessControl: AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly),
             created: 0
         )
@@ -43,8 +44,8 @@ extension ItemContent {
 }
 
 extension OpenedHeader {
-    /// Whether the row is no item, but stands for a deleted key.
-    var isEndedKey: Bool { unsafe group.isEmpty }
+    /// Whether the row is no item, but stands for a deleted key or for the uses of one.
+    var isKeyRow: Bool { unsafe group.isEmpty }
 }
 
 extension SealedItems {

@@ -104,6 +104,8 @@ extension PendingWrite {
         // The digests of the mark and the attributes take less than what `growth` adds.
         case .replace(let swap): ItemStore.growth(of: swap.new.value.item.data.octetCount)
         case .merge(let merge): ItemStore.growth(of: merge.mostOctetsNext)
+        // The first use adds a row without data.
+        case .countUse: ItemStore.growth(of: 0)
         case .delete, .erase: 0
         }
     }

@@ -138,7 +138,7 @@ struct LookupDigester {
         switch itemClass {
         case .genericPassword: .service
         case .internetPassword: .server
-        case .key, .certificate, .identity: AttributeKey(rawValue: "klbl")
+        case .key, .certificate, .identity: .applicationLabel
         }
     }
 }

@@ -13,6 +13,8 @@ final class PendingWrite {
         case replace(ItemSwap)
         case erase(ItemErasure)
         case merge(ItemMerge)
+        /// A use of a private key that may be used only so often.
+        case countUse(of: [UInt8], most: UInt32)
     }
 
     enum Outcome {
@@ -22,6 +24,7 @@ final class PendingWrite {
         case replaced(Replacement)
         case erased(ItemErasure.Part)
         case merged(ItemMerge.Part)
+        case counted
         /// Not done: the user must satisfy these access controls first.
         case needsUser([AccessControl])
         /// Not done: the item was sealed with other keys than the present ones.
@@ -60,7 +63,7 @@ final class PendingWrite {
 
     var hasChanged: Bool {
         switch result {
-        case .success(.added), .success(.updated), .success(.deleted): true
+        case .success(.added), .success(.updated), .success(.deleted), .success(.counted): true
         case .success(.replaced(let outcome)): outcome != .unchanged
         case .success(.erased(let part)): part.outcome.deleted > 0
         case .success(.merged(let part)): part.hasChanged

@@ -8,8 +8,8 @@ struct RepairFindings {
     /// The rows that are in the record of the set, but not in the table.
     private(set) var missing: Set<Int64> = []
     private var faults: [Int64: StoreRepair.Item] = [:]
-    /// The rows that stand for deleted keys.
-    private var endedKeys: Set<Int64> = []
+    /// The rows that stand for deleted keys, or for the uses of keys.
+    private var keyRows: Set<Int64> = []
 
     /// Examines a row, which has all columns.
     ///
@@ -22,7 +22,7 @@ struct RepairFindings {
         }
         guard finding == nil || finding == .older else { return false }
         good.insert(row.id)
-        if item?.group.isEmpty == true { endedKeys.insert(row.id) }
+        if item?.group.isEmpty == true { keyRows.insert(row.id) }
         return true
     }
 
@@ -45,7 +45,7 @@ struct RepairFindings {
         var repair = StoreRepair()
         for (_, item) in faults.sorted(by: { $0.key < $1.key }) { repair.note(item) }
         repair.missing = missing.count
-        repair.kept = good.subtracting(endedKeys).count
+        repair.kept = good.subtracting(keyRows).count
         return repair
     }
 }

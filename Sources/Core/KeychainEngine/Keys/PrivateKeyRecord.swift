@@ -4,11 +4,13 @@ internal import Primitives
 
 /// The content of a private key's representation: its access rules, and the authorisation wrapped for exactly these.
 ///
-/// A representation is the format (1) and, sealed under the metadata key, CBOR `[header, wraps]`; the header is CBOR
-/// `[group, access control, epoch, hardware, public key, blob]`. The store and the header's bytes are associated data of
+/// A representation is the format and, sealed under the metadata key, CBOR `[header, wraps]`; the header is CBOR
+/// `[group, access control, epoch, hardware, public key, blob]` (format 1), and the limits of a key that has some (format 2), which
+/// earlier versions refuse. The store and the header's bytes are associated data of
 /// the wraps, so that no part can be combined with weaker rules or another key.
 struct PrivateKeyRecord {
-    static let format: UInt8 = 1
+    /// The format of a key without limits, and that of one with limits.
+    static let (format, limitedFormat): (UInt8, UInt8) = (1, 2)
 
     let group: AccessGroup
     let accessControl: AccessControl
@@ -17,6 +19,8 @@ struct PrivateKeyRecord {
     /// Whether hardware created the key and keeps it.
     let isHardware: Bool
     let hardwareKey: HardwareKey
+    /// When it may be used, and how often.
+    let limits: KeyLimits
     /// The authorisation that the hardware needs, wrapped like an item's key.
     private let wraps: [UInt8]
 
@@ -27,6 +31,7 @@ struct PrivateKeyRecord {
         authorization: Key,
         accessControl: AccessControl,
         group: AccessGroup,
+        limits: KeyLimits,
         password: Key?,
         in context: ItemContext
     ) throws(KeychainError) {
@@ -34,8 +39,9 @@ struct PrivateKeyRecord {
         self.accessControl = accessControl
         self.isHardware = isHardware
         self.hardwareKey = hardwareKey
+        self.limits = limits
         epoch = accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0
-        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
+        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey, limits)
         var random = RandomSupply()
         wraps = try ItemKeyWrap.wrap(
             authorization,
@@ -84,7 +90,7 @@ struct PrivateKeyRecord {
         password: Key?,
         in context: ItemContext
     ) throws(KeychainError) -> Key {
-        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
+        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey, limits)
         let isSetGone = control != accessControl
         return try ItemKeyWrap.open(
             isSetGone ? ItemKeyWrap.withoutCurrentSet(wraps) ?? wraps : wraps,
@@ -112,6 +118,7 @@ struct PrivateKeyRecord {
             authorization: try authorization(control, proofs: proofs, password: password, in: context),
             accessControl: control,
             group: group,
+            limits: limits,
             password: password,
             in: context
         )
@@ -122,16 +129,18 @@ struct PrivateKeyRecord {
         _ accessControl: AccessControl,
         _ epoch: UInt64,
         _ isHardware: Bool,
-        _ hardwareKey: HardwareKey
+        _ hardwareKey: HardwareKey,
+        _ limits: KeyLimits
     ) -> [UInt8] {
         var writer = CBORWriter([UInt8]())
-        writer.writeArrayHead(count: 6)
+        writer.writeArrayHead(count: limits == .none ? 6 : 7)
         writer.write(text: group.name)
         writer.write(bytes: accessControl.encoded)
         writer.write(unsigned: epoch)
         writer.write(isHardware)
         writer.write(bytes: hardwareKey.publicKey)
         writer.write(bytes: hardwareKey.blob)
+        if limits != .none { limits.encode(to: &writer) }
         return writer.finish()
     }
 
@@ -153,7 +162,7 @@ extension PrivateKeyRecord {
         let metadata = context.keys.metadata
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 2)
-        writer.write(bytes: Self.header(group, accessControl, epoch, isHardware, hardwareKey))
+        writer.write(bytes: Self.header(group, accessControl, epoch, isHardware, hardwareKey, limits))
         writer.write(bytes: Array(wraps))
         let sealed = unsafe writer.finish().withUnsafeBytes {
             unsafe AEAD.seal(
@@ -162,14 +171,15 @@ extension PrivateKeyRecord {
                 authenticating: Self.label(.whole, storeID: context.storeID)
             )
         }
-        return [Self.format] + sealed
+        return [limits == .none ? Self.format : Self.limitedFormat] + sealed
     }
 
     /// Opens a representation.
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` if it was not sealed for this store.
     init(_ representation: [UInt8], in context: ItemContext) throws(KeychainError) {
-        guard representation.count <= EnclaveKey.longestRepresentation, representation.first == Self.format
+        guard representation.count <= EnclaveKey.longestRepresentation, let format = representation.first,
+            format == Self.format || format == Self.limitedFormat
         else { throw .damaged }
         let metadata = context.keys.metadata
         do {
@@ -180,7 +190,11 @@ extension PrivateKeyRecord {
             ) { octets in
                 try unsafe CBORReader.read(octets) { reader in
                     try reader.readFields(2)
-                    return try Self(header: try reader.readBytes(), wraps: try reader.readBytes())
+                    return try Self(
+                        header: try reader.readBytes(),
+                        wraps: try reader.readBytes(),
+                        isLimited: format == Self.limitedFormat
+                    )
                 }
             }
         } catch {
@@ -188,9 +202,9 @@ extension PrivateKeyRecord {
         }
     }
 
-    private init(header: [UInt8], wraps: [UInt8]) throws {
+    private init(header: [UInt8], wraps: [UInt8], isLimited: Bool) throws {
         self = try CBORReader.read(header) { reader in
-            try reader.readFields(6)
+            try reader.readFields(isLimited ? 7 : 6)
             guard let group = AccessGroup(try reader.readText()) else { throw AEAD.NotAuthentic() }
             return PrivateKeyRecord(
                 group: group,
@@ -199,6 +213,7 @@ extension PrivateKeyRecord {
                 isHardware: try reader.readBool(),
                 publicKey: try reader.readBytes(),
                 blob: try reader.readBytes(),
+                limits: isLimited ? try KeyLimits(from: &reader) : .none,
                 wraps: wraps
             )
         }
@@ -211,12 +226,14 @@ extension PrivateKeyRecord {
         isHardware: Bool,
         publicKey: [UInt8],
         blob: [UInt8],
+        limits: KeyLimits,
         wraps: [UInt8]
     ) {
         self.group = group
         self.accessControl = accessControl
         self.epoch = epoch
         self.isHardware = isHardware
+        self.limits = limits
         self.wraps = wraps
         hardwareKey = HardwareKey(blob: blob, publicKey: publicKey)
     }

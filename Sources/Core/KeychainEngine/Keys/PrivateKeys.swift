@@ -26,6 +26,7 @@ public final class PrivateKeys: KeyVault {
     public func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
+        limits: KeyLimits,
         applicationPassword: ApplicationPassword?
     ) async throws(KeychainError) -> EnclaveKey {
         guard accessControl.flags.isEmpty || accessControl.flags.contains(.privateKeyUsage) else {
@@ -46,10 +47,11 @@ public final class PrivateKeys: KeyVault {
             authorization: authorization,
             accessControl: accessControl,
             group: group,
+            limits: limits,
             password: password,
             in: context
         )
-        return EnclaveKey(record, representation: try record.sealed(in: context))
+        return EnclaveKey(record, representation: try record.sealed(in: context), usesLeft: limits.uses)
     }
 
     /// Reads a representation without using the key.
@@ -57,7 +59,8 @@ public final class PrivateKeys: KeyVault {
         _ representation: [UInt8],
         groups: [AccessGroup]
     ) async throws(KeychainError) -> EnclaveKey {
-        EnclaveKey(try record(representation, in: groups).0, representation: representation)
+        let record = try record(representation, in: groups).0
+        return EnclaveKey(record, representation: representation, usesLeft: try items.usesLeft(of: record))
     }
 
     /// Uses a key, or returns the access control that must be satisfied first.
@@ -70,20 +73,28 @@ public final class PrivateKeys: KeyVault {
         guard use.isWellFormed else { throw KeychainError(.param) }
         let record: PrivateKeyRecord
         let key: Key
-        switch try await open(representation, use.operation, groups, authorization) {
+        switch try await open(representation, use.operation, groups, authorization, isUse: true) {
         case .opened(let opened, let authorization): (record, key) = (opened, authorization)
         case .needs(let control): return .needsUser([control])
         }
+        let isBehind = try items.countUse(of: record)
+        let result = try await result(of: use, with: record, key)
+        return isBehind ? .needsHardware(result) : .done(result)
+    }
+
+    private func result(
+        of use: KeyUse,
+        with record: PrivateKeyRecord,
+        _ key: Key
+    ) async throws(KeychainError) -> SecretBytes {
         let blob = record.hardwareKey.blob
         let hardware = try maker(of: record)
         switch use {
         case .sign(let digest):
             let signature = try await hardware.sign(digest: digest, with: blob, authorization: key.copy())
-            return .done(SecretBytes(copying: signature))
+            return SecretBytes(copying: signature)
         case .agree(let publicKey), .decrypt(let publicKey):
-            return .done(
-                try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
-            )
+            return try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
         }
     }
 
@@ -135,9 +146,15 @@ public final class PrivateKeys: KeyVault {
         _ representation: [UInt8],
         _ operation: AccessOperation,
         _ groups: [AccessGroup],
-        _ authorization: ItemAuthorization
+        _ authorization: ItemAuthorization,
+        isUse: Bool = false
     ) async throws(KeychainError) -> Opening {
         let (record, control) = try record(representation, in: groups)
+        // Before the user is asked in vain.
+        if isUse {
+            if let refusal = record.limits.refusal(at: items.wallClock()) { throw refusal }
+            _ = try items.usesLeft(of: record)
+        }
         // Check for a locked keybag before any prompt: the passcode that unlocks it may be all that the key needs.
         _ = try keys.context(for: control)
         switch control.decide(given: authorization.proofs, operation: operation) {
@@ -191,12 +208,13 @@ public final class PrivateKeys: KeyVault {
 }
 
 extension EnclaveKey {
-    fileprivate init(_ record: PrivateKeyRecord, representation: [UInt8]) {
+    fileprivate init(_ record: PrivateKeyRecord, representation: [UInt8], usesLeft: UInt32?) {
         self.init(
             representation: representation,
             publicKey: record.hardwareKey.publicKey,
             accessControl: record.accessControl,
-            isHardware: record.isHardware
+            isHardware: record.isHardware,
+            usesLeft: usesLeft
         )
     }
 }

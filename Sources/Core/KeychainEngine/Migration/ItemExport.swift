@@ -170,7 +170,7 @@ private final class ItemExport {
             report.items += 1
         case .stays(let item): report.leaveOut(item.reason, named: item)
         // The importing keychain has other keys, which open no representation of this one.
-        case .endedKey: break
+        case .keyRow: break
         }
     }
 }
@@ -180,7 +180,7 @@ private enum Leaving {
     case sealed([UInt8])
     case stays(ExportReport.LeftOut)
     /// It is no item.
-    case endedKey
+    case keyRow
 }
 
 extension ItemRow {
@@ -193,7 +193,7 @@ extension ItemRow {
     ) throws -> Leaving {
         try open(in: context) { header in
             guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            guard !header.isEndedKey else { return .endedKey }
+            guard !header.isKeyRow else { return .keyRow }
             var content = try ItemContent(header)
             let effective = header.accessControl(atEpoch: context.epoch)
             if case .some(.some(let control)) = effective { content.accessControl = control }

@@ -88,7 +88,6 @@ extension KeyMaterial {
 
 extension AttributeKey {
     static let keyClass = AttributeKey(rawValue: "kcls")
-    static let applicationLabel = AttributeKey(rawValue: "klbl")
     static let applicationTag = AttributeKey(rawValue: "atag")
     static let keySizeInBits = AttributeKey(rawValue: "bsiz")
     static let effectiveKeySize = AttributeKey(rawValue: "esiz")

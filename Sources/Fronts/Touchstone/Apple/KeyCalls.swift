@@ -23,9 +23,13 @@ extension KeychainCalls {
     /// Makes a key, without an attestation: App Attest attests another key.
     func makeKey(
         under rule: AccessRule,
+        _ lifetime: KeyLifetime,
         at place: KeyPlace,
         challenge: Data?
     ) throws(TouchstoneError) -> NewKey {
+        guard lifetime.uses == nil else {
+            throw TouchstoneError(.unsupported, details: ["a number of uses: the Secure Enclave counts none"])
+        }
         if let challenge, challenge.count > Self.longestChallenge {
             throw .limit("challenge: at most \(Self.longestChallenge) bytes")
         }
@@ -55,13 +59,17 @@ extension KeychainCalls {
         )
     }
 
+    /// Checks that a key can be used.
+    ///
+    /// - Returns: nil, for any number of uses.
     /// - Throws: ``TouchstoneError`` with `invalidated` for a key that can never be used again.
-    func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
+    func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) -> Int? {
         if place.isOfSigning {
             _ = try signingKey(representation)
         } else {
             _ = try agreementKey(representation)
         }
+        return nil
     }
 
     /// Asks the user for what the key's rule requires, then uses the key.

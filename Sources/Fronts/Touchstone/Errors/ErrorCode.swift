@@ -64,11 +64,15 @@ extension TouchstoneError {
         public static let invalidated = Self("invalidated")
         /// The key was deleted, and so was every copy of it.
         public static let deleted = Self("deleted")
+        /// The key may not be used yet.
+        public static let notYetValid = Self("notYetValid")
         /// The key's expiry date has passed.
         public static let expired = Self("expired")
+        /// The key was used as often as it may be.
+        public static let usedUp = Self("usedUp")
         /// The stored data was changed or destroyed from outside.
         public static let damaged = Self("damaged")
-        /// The store was created with another rule; ``TouchstoneError/details`` has both rules.
+        /// The store or key was created with another rule; ``TouchstoneError/details`` has both rules.
         public static let ruleMismatch = Self("ruleMismatch")
         /// The stored bytes cannot be decoded as the requested type.
         public static let typeMismatch = Self("typeMismatch")

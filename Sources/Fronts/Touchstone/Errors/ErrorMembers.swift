@@ -60,8 +60,12 @@ extension TouchstoneError {
     public static var invalidated: TouchstoneError { TouchstoneError(Code.invalidated) }
     /// An error with the code ``Code/deleted``.
     public static var deleted: TouchstoneError { TouchstoneError(Code.deleted) }
+    /// An error with the code ``Code/notYetValid``.
+    public static var notYetValid: TouchstoneError { TouchstoneError(Code.notYetValid) }
     /// An error with the code ``Code/expired``.
     public static var expired: TouchstoneError { TouchstoneError(Code.expired) }
+    /// An error with the code ``Code/usedUp``.
+    public static var usedUp: TouchstoneError { TouchstoneError(Code.usedUp) }
     /// An error with the code ``Code/damaged``.
     public static var damaged: TouchstoneError { TouchstoneError(Code.damaged) }
     /// An error with the code ``Code/ruleMismatch``.

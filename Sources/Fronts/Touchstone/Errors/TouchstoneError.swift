@@ -52,6 +52,11 @@ public struct TouchstoneError: Error, Sendable {
         self.details = details
     }
 
+    /// The error for a store or key that was made with another rule.
+    static func mismatch(made: String, askedFor rule: AccessRule) -> TouchstoneError {
+        TouchstoneError(.ruleMismatch, details: ["made with: \(made)", "asked for: \(rule)"])
+    }
+
     /// The error for a value that exceeds a limit.
     static func limit(_ limit: String) -> TouchstoneError {
         TouchstoneError(.limitExceeded, details: [limit])

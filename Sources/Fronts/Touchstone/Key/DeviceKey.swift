@@ -38,8 +38,12 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     public let hardware: HardwareLevel
     /// When the key was made.
     public let created: Date
+    /// When the key may be used first; nil for at once.
+    public let starts: Date?
     /// When the key expires; nil for never.
     public let expires: Date?
+    /// How often the key may be used in all; nil for any number. ``usesLeft()`` is what is left.
+    public let uses: Int?
     /// The public key.
     public let publicKey: DevicePublicKey
     /// The hardware's attestation from when the key was made; nil without a TPM or without a challenge.
@@ -55,7 +59,9 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         group = place.group
         (rule, hardware, publicKey) = try record.parts()
         created = record.created
+        starts = record.starts
         expires = record.expires
+        uses = record.uses
         attestation = record.attestation
         peer = try record.codePeer()
         representation = record.representation
@@ -69,9 +75,13 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     /// - Parameters:
     ///   - name: The key's name, 1 to 255 bytes.
     ///   - rule: What each use requires; with ``AccessRule/reusable(for:)`` one prompt authorises this key's uses for that time.
-    ///   - expires: When the key expires.
+    ///   - starts: When the key may be used first; nil for at once.
+    ///   - expires: When the key expires; nil for never. On Linux the daemon keeps both times by the machine's clock, on Apple's systems
+    ///     this module does.
+    ///   - uses: How often the key may be used, 1 to 1,000,000; nil for any number. On Linux the daemon counts each use before it makes
+    ///     it, so that one that fails afterwards counts too. Apple's systems count none: `unsupported`.
     ///   - challenge: Bytes that the attestation is to contain, at most 64, chosen by a server. The chip makes the attestation
-    ///     under the key's own rule, so the user is asked as for a use. Without a chip there is no attestation.
+    ///     under the key's own rule, so the user is asked as for a use, but it is none. Without a chip there is no attestation.
     ///   - group: The access group that shares the key; nil for this program alone.
     ///   - keychain: The keychain that holds the key.
     /// - Returns: the key.
@@ -80,17 +90,20 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     public static func create(
         _ name: String,
         rule: AccessRule = .biometry,
+        starts: Date? = nil,
         expires: Date? = nil,
+        uses: Int? = nil,
         challenge: Data? = nil,
         group: String? = nil,
         in keychain: Keychain = .current
     ) async throws(TouchstoneError) -> DeviceKey {
         let place = try KeyPlace(purpose: purpose, name: name, group: group)
         try rule.check()
-        if let expires, expires <= Date() { throw TouchstoneError(.expired) }
+        let lifetime = KeyLifetime(starts: starts, expires: expires, uses: uses)
+        try lifetime.check()
         let link = keychain.link
         return try await link.recording(name) { () throws(TouchstoneError) in
-            let record = try await link.makeKey(rule, expires: expires, challenge: challenge, at: place)
+            let record = try await link.makeKey(rule, lifetime, challenge: challenge, at: place)
             return try DeviceKey(record, at: place, link)
         }
     }
@@ -104,7 +117,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     ///   - group: The key's access group.
     ///   - keychain: The keychain that holds the key.
     /// - Returns: the key.
-    /// - Throws: ``TouchstoneError``: `notFound`, `invalidated` and `expired` are different codes.
+    /// - Throws: ``TouchstoneError``: `notFound`, `invalidated`, `expired` and `usedUp` are different codes.
     public static func find(
         _ name: String,
         group: String? = nil,
@@ -113,7 +126,54 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         let place = try KeyPlace(purpose: purpose, name: name, group: group)
         let link = keychain.link
         let key = try DeviceKey(try await link.findKey(at: place), at: place, link)
-        try key.checkTime()
+        try key.checkEnd()
+        return key
+    }
+
+    /// Finds a key, or makes it if there is none of that name, also when several programs do so at once.
+    ///
+    /// A key that is there but cannot be used is an error, and is not replaced: ``delete(_:group:in:)`` it first. The parameters are
+    /// those of ``create(_:rule:starts:expires:uses:challenge:group:in:)``; those other than the rule describe a new key only.
+    ///
+    /// ```swift
+    /// let key = try await DeviceSigningKey.findOrCreate("payments", rule: .biometryOrPasscode)
+    /// ```
+    /// - Returns: the key.
+    /// - Throws: ``TouchstoneError``: `ruleMismatch` if the key has another rule, `invalidated`, `expired`, `usedUp`, and the errors
+    ///   of ``create(_:rule:starts:expires:uses:challenge:group:in:)`` except `alreadyExists`.
+    public static func findOrCreate(
+        _ name: String,
+        rule: AccessRule = .biometry,
+        starts: Date? = nil,
+        expires: Date? = nil,
+        uses: Int? = nil,
+        challenge: Data? = nil,
+        group: String? = nil,
+        in keychain: Keychain = .current
+    ) async throws(TouchstoneError) -> DeviceKey {
+        let key: DeviceKey
+        do throws(TouchstoneError) {
+            key = try await find(name, group: group, in: keychain)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            do throws(TouchstoneError) {
+                return try await create(
+                    name,
+                    rule: rule,
+                    starts: starts,
+                    expires: expires,
+                    uses: uses,
+                    challenge: challenge,
+                    group: group,
+                    in: keychain
+                )
+            } catch {
+                // Another program made it meanwhile.
+                guard error.code == .alreadyExists else { throw error }
+                key = try await find(name, group: group, in: keychain)
+            }
+        }
+        guard key.rule == rule else { throw .mismatch(made: "\(key.rule)", askedFor: rule) }
         return key
     }
 
@@ -143,12 +203,12 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     /// Makes a key that takes over this key's name when this key is deleted, to register with a server before the old one is
     /// removed.
     ///
-    /// Both keys can be used until then. The successor has the same rule and the same lifetime. If a successor is already
+    /// Both keys can be used until then. The successor has the same rule, the same number of uses, and the same lifetime from now on. If a successor is already
     /// waiting, that one is returned.
     ///
-    /// - Parameter challenge: As for ``create(_:rule:expires:challenge:group:in:)``; ignored if a successor is already waiting.
+    /// - Parameter challenge: As for ``create(_:rule:starts:expires:uses:challenge:group:in:)``; ignored if a successor is already waiting.
     /// - Returns: the successor.
-    /// - Throws: ``TouchstoneError``: `deleted`, and the errors of ``create(_:rule:expires:challenge:group:in:)``.
+    /// - Throws: ``TouchstoneError``: `deleted`, and the errors of ``create(_:rule:starts:expires:uses:challenge:group:in:)``.
     public func makeSuccessor(challenge: Data? = nil) async throws(TouchstoneError) -> DeviceKey {
         let place = try place
         return try await link.recording(name) { () throws(TouchstoneError) in
@@ -178,10 +238,25 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         get throws(TouchstoneError) { try KeyPlace(purpose: Self.purpose, name: name, group: group) }
     }
 
-    /// - Throws: ``TouchstoneError`` with `expired`.
-    func checkTime() throws(TouchstoneError) {
-        if let expires, expires <= Date() { throw TouchstoneError(.expired) }
+    /// How often the key may still be used; nil for any number. Shows no prompt.
+    ///
+    /// - Returns: at least 1.
+    /// - Throws: ``TouchstoneError``: `usedUp`, `deleted`, `invalidated`, `locked`.
+    public func usesLeft() async throws(TouchstoneError) -> Int? {
+        guard uses != nil else { return nil }
+        return try await link.usesLeft(of: representation, at: try place)
     }
+
+    /// When the key may be used, and how often.
+    var lifetime: KeyLifetime { KeyLifetime(starts: starts, expires: expires, uses: uses) }
+
+    /// - Throws: ``TouchstoneError`` with `expired`.
+    func checkEnd() throws(TouchstoneError) {
+        try KeyLifetime(expires: expires).checkTime()
+    }
+
+    /// - Throws: ``TouchstoneError``: `notYetValid`, `expired`.
+    func checkTime() throws(TouchstoneError) { try lifetime.checkTime() }
 }
 
 extension DeviceKey<KeyPurpose.Signing> {
@@ -191,7 +266,7 @@ extension DeviceKey<KeyPurpose.Signing> {
     ///   - message: The message, of any length; its SHA-256 is signed.
     ///   - prompt: The text of the prompt.
     /// - Returns: the signature, and what the use is worth.
-    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `expired` and the errors of a prompt.
+    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `notYetValid`, `expired`, `usedUp` and the errors of a prompt.
     public func sign(
         _ message: Data,
         _ prompt: PromptText = .standard
@@ -213,7 +288,8 @@ extension DeviceKey<KeyPurpose.Agreement> {
     ///   - byteCount: The length of the shared key: 1 to 8160 bytes.
     ///   - prompt: The text of the prompt.
     /// - Returns: the shared key, the same for both parties.
-    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `expired`, `limitExceeded` and the errors of a prompt.
+    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `notYetValid`, `expired`, `usedUp`, `limitExceeded` and the errors of a
+    ///   prompt.
     public func sharedKey(
         with peer: DevicePublicKey,
         info: Data,

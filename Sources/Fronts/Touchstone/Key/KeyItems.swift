@@ -68,15 +68,15 @@ extension KeychainLink {
     /// Makes a key and stores its record; only one record can have the name.
     func makeKey(
         _ rule: AccessRule,
-        expires: Date?,
+        _ lifetime: KeyLifetime,
         challenge: Data?,
         at place: KeyPlace
     ) async throws(TouchstoneError) -> KeyRecord {
         try await call(.standard) { calls throws(TouchstoneError) in
             // Check the name first, so that no key is made in vain.
             if try calls.current(at: place) != nil { throw TouchstoneError(.alreadyExists) }
-            let key = try calls.makeKey(under: rule, at: place, challenge: challenge)
-            let record = KeyRecord(key, rule, expires: expires, hasCodes: place.isOfSealing)
+            let key = try calls.makeKey(under: rule, lifetime, at: place, challenge: challenge)
+            let record = KeyRecord(key, rule, lifetime, hasCodes: place.isOfSealing)
             try calls.add(record, at: place)
             return record
         }
@@ -86,7 +86,7 @@ extension KeychainLink {
     func findKey(at place: KeyPlace) async throws(TouchstoneError) -> KeyRecord {
         try await call(.standard) { calls throws(TouchstoneError) in
             guard let record = try calls.current(at: place) else { throw TouchstoneError(.notFound) }
-            try calls.checkKey(record.representation, at: place)
+            _ = try calls.checkKey(record.representation, at: place)
             return record
         }
     }
@@ -97,7 +97,17 @@ extension KeychainLink {
     func checkKey(_ representation: Data, at place: KeyPlace) async throws(TouchstoneError) {
         try await call(nil) { calls throws(TouchstoneError) in
             try calls.checkIsKept(representation, at: place)
-            try calls.checkKey(representation, at: place)
+            _ = try calls.checkKey(representation, at: place)
+        }
+    }
+
+    /// How often a key may still be used, without a prompt; nil for any number.
+    ///
+    /// - Throws: ``TouchstoneError``: `usedUp`, `deleted`, `invalidated`, `locked`.
+    func usesLeft(of representation: Data, at place: KeyPlace) async throws(TouchstoneError) -> Int? {
+        try await call(nil) { calls throws(TouchstoneError) in
+            try calls.checkIsKept(representation, at: place)
+            return try calls.checkKey(representation, at: place)
         }
     }
 

@@ -19,6 +19,10 @@ struct KeyRecord: Codable, Sendable {
     private let point: Data
     let created: Date
     let expires: Date?
+    /// When the key may be used first; nil for at once.
+    let starts: Date?
+    /// How often the key may be used; nil for any number.
+    let uses: Int?
     let representation: Data
     /// The attestation from when the key was made; nil for none.
     private(set) var attestation: KeyAttestation?
@@ -36,12 +40,14 @@ struct KeyRecord: Codable, Sendable {
         case point = "point"
         case created = "created"
         case expires = "expires"
+        case starts = "starts"
+        case uses = "uses"
         case representation = "representation"
         case attestation = "attestation"
         case codePoint = "codePoint"
     }
 
-    init(_ key: NewKey, _ rule: AccessRule, expires: Date?, hasCodes: Bool) {
+    init(_ key: NewKey, _ rule: AccessRule, _ lifetime: KeyLifetime, hasCodes: Bool) {
         attestation = key.attestation
         codePoint = hasCodes ? AuthenticationCode.makePeer() : nil
         need = rule.need.rawValue
@@ -54,7 +60,7 @@ struct KeyRecord: Codable, Sendable {
         protection = key.hardware.storedName
         point = key.publicKey
         created = Date()
-        self.expires = expires
+        (starts, expires, uses) = (lifetime.starts, lifetime.expires, lifetime.uses)
         representation = key.representation
     }
 

@@ -20,10 +20,14 @@ extension KeychainLink {
             return nil
         }
         if let waiting { return waiting }
-        // The successor gets the same lifetime as the key.
-        let expires = key.expires.map { Date() + $0.timeIntervalSince(key.created) }
+        // The successor may be used as long and as often as the key, from now on.
+        let start = key.starts ?? key.created
+        let lifetime = KeyLifetime(
+            expires: key.expires.map { Date() + $0.timeIntervalSince(start) },
+            uses: key.uses
+        )
         do throws(TouchstoneError) {
-            return try await makeKey(key.rule, expires: expires, challenge: challenge, at: place.ofSuccessor)
+            return try await makeKey(key.rule, lifetime, challenge: challenge, at: place.ofSuccessor)
         } catch {
             // Another program made a successor first.
             guard error.code == .alreadyExists else { throw error }

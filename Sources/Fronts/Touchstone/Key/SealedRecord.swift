@@ -18,9 +18,9 @@ extension DeviceKey<KeyPurpose.Sealing> {
     ///     the record.
     /// - Returns: the record: 113 bytes more than the data.
     /// - Throws: ``TouchstoneError``: `invalidated` if the enrolled fingers have changed since the key was made, `deleted`,
-    ///   `expired`, `locked` before the keychain's first unlock.
+    ///   `expired`, `usedUp`, `locked` before the keychain's first unlock.
     public func seal(_ data: Data, context: Data = Data()) async throws(TouchstoneError) -> Data {
-        try checkTime()
+        try checkEnd()
         try await link.checkKey(representation, at: try place)
         return try SealedRecord.seal(data, to: publicKey, context: context)
     }
@@ -33,7 +33,7 @@ extension DeviceKey<KeyPurpose.Sealing> {
     ///   - prompt: The text of the prompt.
     /// - Returns: the data.
     /// - Throws: ``TouchstoneError``: `damaged` for a record that was changed, was sealed for another key or has another
-    ///   context, `deleted`, `invalidated`, `expired` and the errors of a prompt.
+    ///   context, `deleted`, `invalidated`, `notYetValid`, `expired`, `usedUp` and the errors of a prompt.
     public func open(
         _ record: Data,
         context: Data = Data(),

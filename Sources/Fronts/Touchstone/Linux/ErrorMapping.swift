@@ -41,7 +41,7 @@ extension TouchstoneError {
         case .closed, .exhausted, .otherHardware, .missingHardware, .missingIndex, .rolledBack, .olderKeybag:
             return .recover
         case .prompterMissing: return .install
-        case .invalidated, .deleted: return .setUpAgain
+        case .invalidated, .deleted, .expired, .usedUp: return .setUpAgain
         // Neither the app nor its user can start the broker; the machine's administrator can.
         case .brokerAway: return .askForHelp
         case .programUnverified: return .retry
@@ -73,6 +73,9 @@ extension TouchstoneError.Code {
             switch cause {
             case .invalidated: .invalidated
             case .deleted: .deleted
+            case .notYetValid: .notYetValid
+            case .expired: .expired
+            case .usedUp: .usedUp
             case .noCurrentSet: .notEnrolled
             case .damaged, .olderKeybag, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
             case .owned, .notInExport: .notFound

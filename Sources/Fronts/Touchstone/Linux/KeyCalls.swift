@@ -21,6 +21,7 @@ extension KeychainCalls {
     /// Makes a key; if there is a challenge, its attestation is a use of the key.
     func makeKey(
         under rule: AccessRule,
+        _ lifetime: KeyLifetime,
         at place: KeyPlace,
         challenge: Data?
     ) throws(TouchstoneError) -> NewKey {
@@ -33,7 +34,12 @@ extension KeychainCalls {
         let key = try below { () throws(KeychainError) in
             let group = place.group.flatMap { AccessGroup($0) }
             let control = try rule.control(forKey: true)
-            let request = MakeKey(accessControl: control, group: group, prompt: prompt)
+            let request = MakeKey(
+                accessControl: control,
+                group: group,
+                limits: try KeyLimits(lifetime),
+                prompt: prompt
+            )
             return try client.makeKey(request, cancellation: cancellation)
         }
         let attestation = try challenge.map { challenge throws(TouchstoneError) in
@@ -48,13 +54,17 @@ extension KeychainCalls {
         )
     }
 
-    /// - Throws: ``TouchstoneError`` with `deleted` or `invalidated` for a key that can never be used again.
-    func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
-        _ = try below { () throws(KeychainError) in
+    /// Checks that a key can be used, or will be.
+    ///
+    /// - Returns: how often it may be used; nil for any number.
+    /// - Throws: ``TouchstoneError`` with `deleted`, `invalidated` or `usedUp` for a key that can never be used again.
+    func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) -> Int? {
+        let key = try below { () throws(KeychainError) in
             let request = ReadKey(representation: Array(representation), prompt: prompt)
             return try client.readKey(request, cancellation: cancellation)
         }
         try nameKey(representation, at: place)
+        return key.usesLeft.map { Int($0) }
     }
 
     /// Makes the record of an earlier version name its key, which is deleted with it then.
@@ -147,6 +157,20 @@ extension KeychainCalls {
             format: "touchstone-tpm2",
             statement: Data(attestation.json.utf8),
             certificates: evidence.identity.certificates.map { Data($0) }
+        )
+    }
+}
+
+extension KeyLimits {
+    /// What the daemon enforces of a key's lifetime: times to the microsecond.
+    fileprivate init(_ lifetime: KeyLifetime) throws(KeychainError) {
+        func microseconds(_ date: Date?) -> UInt64? {
+            date.map { UInt64(min(max(0, $0.timeIntervalSince1970), 1e12) * 1_000_000) }
+        }
+        try self.init(
+            starts: microseconds(lifetime.starts),
+            ends: microseconds(lifetime.expires),
+            uses: lifetime.uses.map { UInt32($0) }
         )
     }
 }

@@ -55,7 +55,7 @@ struct StoreCalls {
 
     private func compare(_ made: String) throws(TouchstoneError) {
         guard made == rule.description else {
-            throw TouchstoneError(.ruleMismatch, details: ["made with: \(made)", "asked for: \(rule)"])
+            throw .mismatch(made: made, askedFor: rule)
         }
     }
 

@@ -51,10 +51,14 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
     public static let accessControl = AttributeKey(rawValue: "accc")
     /// The digests that compare an item without opening it (``ReplaceItem/mark``); made and kept by the store alone.
     public static let secretMark = AttributeKey(rawValue: "smrk")
+    /// `kSecAttrApplicationLabel`.
+    public static let applicationLabel = AttributeKey(rawValue: "klbl")
     /// The private keys that are deleted with an item, as its writer names them (``AttributeValue/keys(_:)``); not stored.
     public static let namedKeys = AttributeKey(rawValue: "nkey")
     /// The private keys that are deleted with an item; made and kept by the store alone.
     public static let heldKeys = AttributeKey(rawValue: "hkey")
+    /// How often a private key with a limited number of uses was used; in a row that is no item, made by the store alone.
+    public static let keyUses = AttributeKey(rawValue: "kuse")
     /// When the daemon deletes the item: a date; nil for never.
     public static let ends = AttributeKey(rawValue: "ends")
     /// `kSecAttrSecurityDomain`.

@@ -20,7 +20,7 @@ public enum PrimaryKey {
     ]
 
     private static let key: [AttributeKey] = [
-        AttributeKey(rawValue: "kcls"), AttributeKey(rawValue: "klbl"), AttributeKey(rawValue: "atag"),
+        AttributeKey(rawValue: "kcls"), .applicationLabel, AttributeKey(rawValue: "atag"),
         .creator, .type, AttributeKey(rawValue: "bsiz"), AttributeKey(rawValue: "esiz"),
         AttributeKey(rawValue: "sdat"), AttributeKey(rawValue: "edat"),
         .accessGroup, .synchronizable, .tokenID,

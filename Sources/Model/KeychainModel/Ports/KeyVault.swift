@@ -9,13 +9,14 @@ public import SecretMemory
 public protocol KeyVault: Sendable {
     /// Creates a P-256 key.
     ///
-    /// Does not need the user.
+    /// Does not need the user. Its limits are enforced by ``use(_:for:groups:authorization:)``.
     /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` if the
     ///   keybag is locked, `errSecParam` with the cause ``DriverCause/withoutKeyUsage`` for flags without
     ///   `privateKeyUsage`, `errSecAuthFailed` if the flags need an application password and there is none.
     func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
+        limits: KeyLimits,
         applicationPassword: ApplicationPassword?
     ) async throws(KeychainError) -> EnclaveKey
 
@@ -23,13 +24,17 @@ public protocol KeyVault: Sendable {
     ///
     /// - Throws: `errSecDecode` for one that is not authentic or belongs to another keybag, group or hardware,
     ///   `errSecItemNotFound` with the cause ``DriverCause/deleted`` for a deleted key, with ``DriverCause/invalidated`` if its
-    ///   enrolled set no longer exists. While the items cannot be read, it is unknown which keys were deleted: their error.
+    ///   enrolled set no longer exists, with ``DriverCause/usedUp`` if it has no uses left. While the items cannot be read, it is unknown which keys were deleted: their error.
     func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey
 
     /// Uses a key, or returns the access control that the user must satisfy first.
     ///
-    /// - Returns: the signature or the shared secret; only ``VaultOutcome/done(_:)`` or ``VaultOutcome/needsUser(_:)``.
-    /// - Throws: as ``key(_:groups:)``, and `errSecParam` for a malformed digest or public key,
+    /// A use of a key with a limited number is counted, durably, before it is made: one that fails afterwards, or is interrupted,
+    /// counts too.
+    /// - Returns: the signature or the shared secret; ``VaultOutcome/needsHardware(_:)`` if the use was counted and the hardware
+    ///   has to follow.
+    /// - Throws: as ``key(_:groups:)``, `errSecNotAvailable` with the cause ``DriverCause/notYetValid`` before the key's start,
+    ///   `errSecItemNotFound` with ``DriverCause/expired`` after its end, `errSecParam` for a malformed digest or public key,
     ///   `errSecInteractionNotAllowed` with the cause ``DriverCause/locked`` while the key's class is locked.
     func use(
         _ representation: [UInt8],
@@ -38,7 +43,7 @@ public protocol KeyVault: Sendable {
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> VaultOutcome<SecretBytes>
 
-    /// Makes the hardware attest a key; needs the same authorisation as signing with it.
+    /// Makes the hardware attest a key; needs the same authorisation as signing with it, but is no use that limits count.
     ///
     /// The statement includes the qualifying data, at most 64 bytes; for a software key there is no evidence.
     func attest(
@@ -70,6 +75,8 @@ public struct EnclaveKey: Sendable, Equatable {
     public let accessControl: AccessControl
     /// Whether it was created in hardware and is stored there.
     public let isHardware: Bool
+    /// How often it may still be used; nil for any number.
+    public let usesLeft: UInt32?
 
     /// The longest representation, in bytes.
     public static let longestRepresentation = 4096
@@ -77,11 +84,18 @@ public struct EnclaveKey: Sendable, Equatable {
     public static let mostNamed = 3
 
     /// Describes a key.
-    public init(representation: [UInt8], publicKey: [UInt8], accessControl: AccessControl, isHardware: Bool) {
+    public init(
+        representation: [UInt8],
+        publicKey: [UInt8],
+        accessControl: AccessControl,
+        isHardware: Bool,
+        usesLeft: UInt32? = nil
+    ) {
         self.representation = representation
         self.publicKey = publicKey
         self.accessControl = accessControl
         self.isHardware = isHardware
+        self.usesLeft = usesLeft
     }
 }
 

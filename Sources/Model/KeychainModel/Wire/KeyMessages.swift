@@ -1,12 +1,14 @@
 public import CBOR
 public import SecretMemory
 
-/// Creates a private key: `[access control, group, context, prompt]`; answered by ``KeyReply``.
+/// Creates a private key: `[access control, group, limits, context, prompt]`; answered by ``KeyReply``.
 public struct MakeKey: WireBody, Sendable {
     /// The access control of its use.
     public let accessControl: AccessControl
     /// The group it will belong to; nil for the caller's own group.
     public let group: AccessGroup?
+    /// When it may be used, and how often.
+    public let limits: KeyLimits
     /// The context whose application password to use.
     public let context: UInt64?
     /// How to prompt if the keybag is locked.
@@ -16,32 +18,36 @@ public struct MakeKey: WireBody, Sendable {
     public init(
         accessControl: AccessControl,
         group: AccessGroup? = nil,
+        limits: KeyLimits = .none,
         context: UInt64? = nil,
         prompt: PromptFields
     ) {
         self.accessControl = accessControl
         self.group = group
+        self.limits = limits
         self.context = context
         self.prompt = prompt
     }
 
     /// Writes the request.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 4)
+        writer.writeArrayHead(count: 5)
         writer.write(bytes: accessControl.encoded)
         writer.write(optionalText: group?.name)
+        limits.encode(to: &writer)
         writer.write(optionalUnsigned: context)
         prompt.encode(to: &writer)
     }
 
     /// Reads the request.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(4)
+        try reader.readFields(5)
         accessControl = try AccessControl(decoding: try reader.readBytes())
         group = try reader.readOptional { reader in
             guard let group = AccessGroup(try reader.readText()) else { throw WireError.malformed }
             return group
         }
+        limits = try KeyLimits(from: &reader)
         context = try reader.readOptional { try $0.readUnsigned() }
         prompt = try PromptFields(from: &reader)
     }
@@ -193,7 +199,7 @@ extension ActivationChallenge: WireBody {
     }
 }
 
-/// A private key: `[representation, public key, access control, hardware]`.
+/// A private key: `[representation, public key, access control, hardware, uses left]`.
 public struct KeyReply: WireBody, Sendable, Equatable {
     /// The key.
     public let key: EnclaveKey
@@ -203,16 +209,17 @@ public struct KeyReply: WireBody, Sendable, Equatable {
 
     /// Writes the reply.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 4)
+        writer.writeArrayHead(count: 5)
         writer.write(bytes: key.representation)
         writer.write(bytes: key.publicKey)
         writer.write(bytes: key.accessControl.encoded)
         writer.write(key.isHardware)
+        writer.write(optionalUnsigned: key.usesLeft.map(UInt64.init))
     }
 
     /// Reads the reply.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(4)
+        try reader.readFields(5)
         let representation = try reader.readRepresentation()
         let publicKey = try reader.readBytes()
         guard publicKey.count == HardwareKey.publicKeyOctetCount else { throw WireError.malformed }
@@ -220,7 +227,11 @@ public struct KeyReply: WireBody, Sendable, Equatable {
             representation: representation,
             publicKey: publicKey,
             accessControl: try AccessControl(decoding: try reader.readBytes()),
-            isHardware: try reader.readBool()
+            isHardware: try reader.readBool(),
+            usesLeft: try reader.readOptional { reader in
+                guard let uses = UInt32(exactly: try reader.readUnsigned()) else { throw WireError.malformed }
+                return uses
+            }
         )
     }
 }

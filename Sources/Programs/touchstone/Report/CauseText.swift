@@ -43,6 +43,9 @@ enum CauseText {
                     ?? "touchstone list"
             )
         case .deleted: ("the private key was deleted", "make another one")
+        case .notYetValid: ("the private key may not be used yet", nil)
+        case .expired: ("the private key has expired", "make another one")
+        case .usedUp: ("the private key was used as often as it may be", "make another one")
         case .noCurrentSet:
             ("no finger is enrolled that the keychain knows of", "fprintd-enroll, then touchstone unlock")
         case .damaged:

@@ -27,7 +27,9 @@ extension ErrorTexts {
             .invalidated:
                 "Kayıtlı parmaklar veya parola değiştiği için saklanan veri kalıcı olarak kayboldu.",
             .deleted: "Anahtar silindi.",
+            .notYetValid: "Anahtar henüz kullanılamaz.",
             .expired: "Anahtarın süresi doldu.",
+            .usedUp: "Anahtar izin verilen sayıda kullanıldı.",
             .damaged: "Saklanan veri hasarlı.",
             .ruleMismatch: "Bu, başka kurallarla saklanmış.",
             .typeMismatch: "Saklanan veri beklenen türde değil.",
