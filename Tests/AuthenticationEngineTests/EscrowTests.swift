@@ -36,6 +36,23 @@ struct EscrowTests {
         #expect(without.prompter.boxes.first?.input == .secret)
     }
 
+    @Test("a program for which fingers are switched off is asked for the passcode, not for the finger in escrow")
+    func switchedOff() async throws {
+        let world = lockedWorld()
+        var request = World.request()
+        request.allowsFinger = false
+        world.prompter.will(.type(World.passcode))
+        #expect(try await world.engine.unlock(request)?.factors == [.passcode])
+        #expect(!world.journal.entries.contains("arm"))
+        world.prompter.will(.type(World.passcode))
+        let either = world.start(world.evaluation(.deviceOwner, request))
+        #expect(await either.value.factors == [.passcode])
+        let finger = world.start(world.evaluation(.biometrics, reuse: .seconds(60), request))
+        let error = await finger.value.error
+        #expect(error?.code == .biometryNotAvailable && error?.cause?.known == .fingersOff)
+        #expect(!world.journal.entries.contains("arm"))
+    }
+
     @Test("five mismatches delete the escrow, and the passcode is required")
     func lockout() async throws {
         let world = lockedWorld()

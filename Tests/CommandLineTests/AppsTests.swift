@@ -105,7 +105,38 @@ struct AppsTests {
         #expect(list.text.isEmpty)
         #expect(list.errors.contains("may not use"))
         #expect(try await run(new, "apps", "move", old, new).status == 1)
+        for use in ["off", "on"] {
+            #expect(try await run(new, "apps", "fingers", old, use).status == 1)
+        }
         #expect(try await run(old, "get", "one").text == "1")
+    }
+
+    @Test("fingers are switched off for a program, and on again with the passcode")
+    func fingers() async throws {
+        let file = try await app("app/bin/app")
+        #expect(try await run(file, "set", "one", "--require", "either", input: "1").status == 0)
+        let link = keychain.home.path + "/link"
+        #expect(symlink(file, link) == 0)
+        let prompts = keychain.prompts
+        let off = try await keychain.run("apps", "fingers", link, "off")
+        #expect(off.status == 0 && off.errors == "Fingers are off for \(file).\n" && off.text.isEmpty)
+        #expect(keychain.prompts == prompts)
+        #expect(try await keychain.run("apps").text.hasSuffix("\tno fingers\n"))
+        let listed = try await keychain.run("apps", "--json")
+        let list = try #require(JSONSerialization.jsonObject(with: Data(listed.output)) as? [[String: Any]])
+        #expect(list.first?["program"] as? String == file && list.first?["fingers"] as? Bool == false)
+        // The passcode still releases it.
+        #expect(try await run(file, "get", "one").text == "1")
+
+        try keychain.setCancels(true)
+        #expect(try await keychain.run("apps", "fingers", file, "on").status == 4)
+        try keychain.setCancels(false)
+        #expect(try await keychain.run("apps").text.contains("no fingers"))
+        let on = try await keychain.run("apps", "fingers", file, "on")
+        #expect(on.status == 0 && on.errors == "Fingers are on for \(file).\n")
+        #expect(try await !keychain.run("apps").text.contains("no fingers"))
+        #expect(try await keychain.run("apps", "fingers", file, "maybe").status == 64)
+        #expect(try await keychain.run("apps", "fingers", "relative/app", "off").status == 64)
     }
 
     @Test("apps whose file is missing are listed, also after a daemon restart")

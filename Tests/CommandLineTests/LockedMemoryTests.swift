@@ -99,6 +99,7 @@ struct LockedMemoryTests {
             Verb("passcode", "change"),
             Verb("apps"), Verb("apps", "list", "--json"),
             Verb("apps", "move", "/usr/bin/true", "/usr/bin/false", "--dry-run"),
+            Verb("apps", "fingers", "/usr/bin/true", "off"), Verb("apps", "fingers", "/usr/bin/true", "on"),
             Verb("attest", "--nonce", "00ff"), Verb("attest", "--require", "passcode"),
             Verb("doctor"), Verb("doctor", "--json"),
             Verb("repair"), Verb("repair", "--accept"), Verb("repair", "--json"),

@@ -63,9 +63,12 @@ final class DeskWorld: Sendable {
 
     // MARK: Callers
 
+    /// The path of the command.
+    static let command = "/usr/bin/touchstone"
+
     /// A program of this user that is never checked again.
     static func asker(_ program: String = "/usr/bin/app") -> Asker {
-        ClientIdentity(ownProgram: nil)
+        ClientIdentity(ownProgram: command)
             .asker(uid: geteuid(), pid: getpid(), processStart: 1, program: program, isStill: { true })
     }
 

@@ -116,7 +116,8 @@ public actor AuthenticationEngine: Authenticator {
 
     /// Authenticates as the evaluation requires; cancelling the task dismisses the prompt.
     public func evaluate(_ evaluation: Evaluation) async throws(AuthenticationError) -> AuthenticationProof {
-        let demand = try EvaluationDemand(evaluation.target)
+        var demand = try EvaluationDemand(evaluation.target)
+        if !evaluation.request.allowsFinger { demand = try demand.withoutFinger() }
         guard demand.requirement != nil else {
             return AuthenticationProofMaker.proof(
                 of: [],
@@ -160,7 +161,7 @@ public actor AuthenticationEngine: Authenticator {
                 let isUnlocked = await self.keybag.state() == .unlocked
                 let holdsEscrow = await self.keybag.holdsEscrow()
                 let requirement: AuthenticationRequirement =
-                    !isUnlocked && holdsEscrow ? .biometryOrPasscode : .passcode
+                    !isUnlocked && holdsEscrow && request.allowsFinger ? .biometryOrPasscode : .passcode
                 return try await self.ask(
                     EvaluationDemand(policyRequirement: requirement),
                     for: request,

@@ -40,6 +40,23 @@ struct EvaluationDemand: Sendable {
         self.init(requirement: policyRequirement, operation: nil, source: .policy)
     }
 
+    /// The demand of a program for which the user switched fingers off: the passcode alone where it suffices.
+    ///
+    /// - Throws: ``AuthenticationError`` with `biometryNotAvailable` and the cause ``KnownCause/fingersOff`` if a finger is needed.
+    func withoutFinger() throws(AuthenticationError) -> EvaluationDemand {
+        switch requirement {
+        case .biometry, .biometryAndPasscode:
+            throw AuthenticationError(
+                .biometryNotAvailable,
+                cause: DriverCause(.fingersOff),
+                remedy: .usePasscode
+            )
+        case .biometryOrPasscode:
+            EvaluationDemand(requirement: .passcode, operation: operation, source: source)
+        case .passcode, nil: self
+        }
+    }
+
     private init(requirement: AuthenticationRequirement?, operation: AccessOperation?, source: Source) {
         self.requirement = requirement
         self.operation = operation

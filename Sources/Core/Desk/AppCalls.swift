@@ -33,7 +33,7 @@ extension Visit {
     package func apps() async throws(KeychainError) -> AppsReply {
         try await serving(.listApps) { () async throws(KeychainError) in
             let owners = try ownersForCommand()
-            return AppsReply(try await owners.owners())
+            return AppsReply(try await withFingers(try await owners.owners(), owners))
         }
     }
 
@@ -60,13 +60,7 @@ extension Visit {
         let clashes = Self.clashes(of: items, with: there)
         let outcome = MoveReply(count: items.count, names: items.map(\.name), clashes: clashes)
         guard clashes.isEmpty, !body.isDryRun else { return outcome }
-        let passcode: AccessControl
-        do {
-            passcode = try AccessControl(accessibility: .whenUnlockedThisDeviceOnly, flags: .devicePasscode)
-        } catch {
-            throw KeychainError(.internalComponent)
-        }
-        try await ask(for: [passcode], .useItem, &prompts)
+        try await askPasscode(&prompts)
         let query = ItemQuery(
             itemClass: nil,
             attributes: [.accessGroup: .string(body.from.name)],
@@ -85,9 +79,21 @@ extension Visit {
                 authorization: authorization
             )
         }
+        try await moveFingerSwitch(from: body.from, to: body.to, &prompts)
         let detail = "move \(count) from \(body.from.name) to \(body.to.name)"
         services.audit.record(AuditEvent(.itemsMoved, caller: caller, detail: detail))
         return MoveReply(count: count, names: items.map(\.name), clashes: [])
+    }
+
+    /// Asks for the passcode, whatever was shown before.
+    func askPasscode(_ prompts: inout PromptBudget) async throws(KeychainError) {
+        let passcode: AccessControl
+        do {
+            passcode = try AccessControl(accessibility: .whenUnlockedThisDeviceOnly, flags: .devicePasscode)
+        } catch {
+            throw KeychainError(.internalComponent)
+        }
+        try await ask(for: [passcode], .useItem, &prompts)
     }
 
     /// The names of items that exist in both groups.

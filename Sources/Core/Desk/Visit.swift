@@ -86,7 +86,9 @@ package final class Visit: Sendable {
     /// The origin and text of a prompt, which names the calling program as of now.
     func request(_ prompt: PromptFields) -> PromptRequest {
         checkAsker()
-        return prompt.request(by: caller)
+        var request = prompt.request(by: caller)
+        request.allowsFinger = allowsFingers
+        return request
     }
 
     /// Discards the proofs of the original program, and logs the change; returns false.

@@ -94,7 +94,7 @@ extension KeychainChange.Kind {
         case .keybagUnlocked: self = .unlocked
         case .keybagLocked, .keybagPutAside: self = .locked
         case .enrolmentChanged: self = .enrolment
-        case .busLost: self = .sensor
+        case .busLost, .fingersSwitched: self = .sensor
         case .biometryLockedOut, .passcodeDelayed, .keybagClosed: self = .lockout
         case .itemsInvalidated: self = .invalidated
         case .assuranceLowered: self = .assurance

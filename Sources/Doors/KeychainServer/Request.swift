@@ -41,6 +41,7 @@ enum Request: ~Copyable, Sendable {
     case cancel(CancelRequest)
     case listApps
     case moveItems(MoveItems)
+    case switchFingers(SwitchFingers)
     case repair(RepairRequest)
     case replaceItem(ReplaceItem)
     case eraseItems(EraseItems)
@@ -126,6 +127,7 @@ enum Request: ~Copyable, Sendable {
             try reader.readNull()
             self = .listApps
         case .moveItems: self = .moveItems(try MoveItems(from: &reader))
+        case .switchFingers: self = .switchFingers(try SwitchFingers(from: &reader))
         case .repair: self = .repair(try RepairRequest(from: &reader))
         case .replaceItem: self = .replaceItem(try ReplaceItem(from: &reader))
         case .eraseItems: self = .eraseItems(try EraseItems(from: &reader))

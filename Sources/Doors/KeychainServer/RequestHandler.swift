@@ -67,6 +67,9 @@ struct RequestHandler: Sendable {
         case .moveItems(let body):
             let outcome = try await telling(progress(head, reply)) { try await visit.move(body, request: id) }
             try reply(head.message(outcome))
+        case .switchFingers(let body):
+            try await visit.switchFingers(body, request: id)
+            try reply(head.message(EmptyBody()))
         case .agentRegister(let body): try reply(head.message(try await visit.registerAgent(body)))
         case .agentNext:
             let box = try await visit.nextBox()

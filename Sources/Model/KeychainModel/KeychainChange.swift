@@ -10,7 +10,7 @@ public struct KeychainChange: Sendable, Hashable {
         case locked = 3
         /// The enrolled fingers changed.
         case enrolment = 4
-        /// A sensor or its fingerprint service appeared or disappeared.
+        /// A sensor or its fingerprint service appeared or disappeared, or fingers were switched off or on for a program.
         case sensor = 5
         /// Fingers are locked out, or passcodes for a while.
         case lockout = 6

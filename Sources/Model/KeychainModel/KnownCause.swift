@@ -34,6 +34,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case enrolmentChanged = "touchstone: enrolmentChanged"
     /// The sensor is weak, and a strong one is required.
     case sensorTooWeak = "touchstone: sensorTooWeak"
+    /// The user switched fingers off for the program (`touchstone apps fingers`).
+    case fingersOff = "touchstone: fingersOff"
     /// The user did not answer in time.
     case timeout = "touchstone: timeout"
     /// Too many requests of this user wait for their prompt.

@@ -16,7 +16,7 @@ enum GoldenReplies {
         case .hello, .setUp, .unlock, .lock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
             .changeRecoveryCode, .checkRecoveryCode, .sendImport, .invalidateContext, .setCredential, .cancel,
             .agentShown, .agentAnswer, .agentGone,
-            .agentCheck:
+            .agentCheck, .switchFingers:
             [.reply(method, comparing: "done", EmptyBody())]
         case .status: try statuses()
         case .check:
@@ -57,6 +57,7 @@ enum GoldenReplies {
             [
                 .reply(method, comparing: "hardware", KeyReply(try key(isHardware: true))),
                 .reply(method, comparing: "software", KeyReply(try key(isHardware: false))),
+                .reply(method, comparing: "uses left", KeyReply(try key(isHardware: true, usesLeft: 70_000))),
             ]
         case .useKey, .activateCredential:
             [.reply(method, "bytes", KeyResult(SecretBytes(copying: Value.bytes(0x70, 64))))]
@@ -315,12 +316,13 @@ enum GoldenReplies {
         ]
     }
 
-    private static func key(isHardware: Bool) throws -> EnclaveKey {
+    private static func key(isHardware: Bool, usesLeft: UInt32? = nil) throws -> EnclaveKey {
         EnclaveKey(
             representation: Value.bytes(0x80, 40),
             publicKey: Value.publicKey,
             accessControl: try Value.control(),
-            isHardware: isHardware
+            isHardware: isHardware,
+            usesLeft: usesLeft
         )
     }
 

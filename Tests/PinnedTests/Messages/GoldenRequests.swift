@@ -43,7 +43,8 @@ enum GoldenRequests {
                     )
                 ),
             ]
-        case .addItem, .copyItems, .updateItems, .deleteItems, .replaceItem, .eraseItems, .moveItems, .repair:
+        case .addItem, .copyItems, .updateItems, .deleteItems, .replaceItem, .eraseItems, .moveItems,
+            .switchFingers, .repair:
             try items(method)
         case .makeKey, .readKey, .useKey, .attestKey, .activateCredential: try keys(method)
         case .invalidateContext, .setCredential, .evaluatePolicy, .evaluateAccessControl, .canEvaluatePolicy:
@@ -179,6 +180,13 @@ enum GoldenRequests {
                 try .request(method, comparing: "move", move),
                 try .request(method, comparing: "dry run", dryRun),
             ]
+        case .switchFingers:
+            let group = try Value.group("/usr/bin/app")
+            let off = SwitchFingers(group: group, isAllowed: false, prompt: Value.noPrompt)
+            let on = SwitchFingers(group: group, isAllowed: true, prompt: Value.prompt)
+            return [
+                try .request(method, comparing: "off", off), try .request(method, comparing: "on", on),
+            ]
         default:
             let check = RepairRequest(prompt: Value.prompt, accepts: false)
             let repair = RepairRequest(prompt: Value.noPrompt, accepts: true)
@@ -196,6 +204,7 @@ enum GoldenRequests {
             let full = MakeKey(
                 accessControl: try Value.control(),
                 group: try Value.group("team"),
+                limits: try KeyLimits(starts: 1, ends: 1_700_000_000_000_000, uses: 70_000),
                 context: 5,
                 prompt: Value.prompt
             )

@@ -17,4 +17,10 @@ extension RemoteKeychain {
         try request.prompt.checkLimits()
         return try call(.moveItems, request, reply: MoveReply.self, progress: progress)
     }
+
+    /// Lets a program use fingers or not; to allow them again takes the passcode.
+    public func switchFingers(_ request: SwitchFingers) throws(KeychainError) {
+        try request.prompt.checkLimits()
+        _ = try call(.switchFingers, request, reply: EmptyBody.self)
+    }
 }

@@ -46,6 +46,7 @@ enum ErrorTable {
         Row(.disconnected, -13, -25291, 1, .retry),
         Row(.notEnrolled, -7, -25293, 11, .enrol),
         Row(.sensorTooWeak, -6, -25291, 12, .usePasscode),
+        Row(.biometryOff, -6, -25291, 21, .usePasscode),
         Row(.notFound, nil, -25300, nil, .setUpAgain),
         Row(.alreadyExists, nil, -25299, nil, .askForHelp),
         Row(.locked, -1004, -25308, nil, .unlock),

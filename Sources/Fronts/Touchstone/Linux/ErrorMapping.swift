@@ -84,6 +84,7 @@ extension TouchstoneError.Code {
                 .denied
             case .enrolmentChanged, .passcodeDue: .lockedOutUntilPasscode
             case .sensorTooWeak: .sensorTooWeak
+            case .fingersOff: .biometryOff
             case .timeout: .timedOut
             case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut

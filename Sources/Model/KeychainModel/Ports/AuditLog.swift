@@ -32,6 +32,8 @@ public struct AuditEvent: Sendable, Equatable {
         case keybagClosed = "keybagClosed"
         /// Items were moved to another access group.
         case itemsMoved = "itemsMoved"
+        /// Fingers were switched off or on for a program.
+        case fingersSwitched = "fingersSwitched"
         /// The keybag was unlocked.
         case keybagUnlocked = "keybagUnlocked"
         /// The keybag was locked.

@@ -127,6 +127,8 @@ public struct PromptRequest: Sendable {
     public var fallbackTitle: String?
     /// Whether a prompt may be shown at all.
     public var interactionAllowed: Bool
+    /// Whether the user lets the program use fingers.
+    public var allowsFinger = true
 
     /// Describes a request.
     public init(

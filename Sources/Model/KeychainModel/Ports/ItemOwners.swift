@@ -25,6 +25,8 @@ public struct ItemOwner: Sendable, Equatable {
     public var counts: [ItemClass: Int]
     /// When one of its items was last added or changed, in microseconds since 1970.
     public var lastChange: Int64
+    /// Whether the user lets the program use fingers; set by the desk.
+    public var allowsFingers = true
 
     /// Describes a group.
     public init(group: AccessGroup, counts: [ItemClass: Int] = [:], lastChange: Int64 = 0) {

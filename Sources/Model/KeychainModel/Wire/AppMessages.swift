@@ -1,6 +1,6 @@
 public import CBOR
 
-/// The groups that have items: an array of `[group, last change, number of items of each class…]`.
+/// The groups that have items, or no fingers: an array of `[group, last change, fingers, number of items of each class…]`.
 public struct AppsReply: WireBody, Sendable, Equatable {
     /// The most groups in a reply.
     public static let most = 512
@@ -14,9 +14,10 @@ public struct AppsReply: WireBody, Sendable, Equatable {
     public func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: owners.count)
         for owner in owners {
-            writer.writeArrayHead(count: 2 + ItemClass.allCases.count)
+            writer.writeArrayHead(count: 3 + ItemClass.allCases.count)
             writer.write(text: owner.group.name)
             writer.write(owner.lastChange)
+            writer.write(owner.allowsFingers)
             for itemClass in ItemClass.allCases {
                 writer.write(unsigned: UInt64(owner.counts[itemClass] ?? 0))
             }
@@ -28,9 +29,10 @@ public struct AppsReply: WireBody, Sendable, Equatable {
         let count = try reader.readArrayHead()
         guard count <= Self.most else { throw WireError.malformed }
         owners = try (0..<count).map { _ in
-            try reader.readFields(2 + ItemClass.allCases.count)
+            try reader.readFields(3 + ItemClass.allCases.count)
             guard let group = AccessGroup(try reader.readText()) else { throw WireError.malformed }
             var owner = ItemOwner(group: group, lastChange: try reader.readInteger())
+            owner.allowsFingers = try reader.readBool()
             for itemClass in ItemClass.allCases {
                 let number = try reader.readUnsigned()
                 if number > 0 { owner.counts[itemClass] = Int(clamping: number) }
@@ -78,6 +80,40 @@ public struct MoveItems: WireBody, Sendable, Equatable {
         self.from = from
         self.to = to
         isDryRun = try reader.readBool()
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// Lets a program use fingers or not: `[group, allowed, prompt]`.
+public struct SwitchFingers: WireBody, Sendable, Equatable {
+    /// The program's group.
+    public let group: AccessGroup
+    /// Whether it may use fingers from now on.
+    public let isAllowed: Bool
+    /// How to prompt.
+    public let prompt: PromptFields
+
+    /// Describes the change.
+    public init(group: AccessGroup, isAllowed: Bool, prompt: PromptFields) {
+        self.group = group
+        self.isAllowed = isAllowed
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 3)
+        writer.write(text: group.name)
+        writer.write(isAllowed)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(3)
+        guard let group = AccessGroup(try reader.readText()) else { throw KeychainError(.param) }
+        self.group = group
+        isAllowed = try reader.readBool()
         prompt = try PromptFields(from: &reader)
     }
 }

@@ -103,6 +103,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case listApps = 60
     /// ``MoveItems``; answered by ``ProgressBody`` while it runs long, then ``MoveReply``. Only for the daemon's own command.
     case moveItems = 61
+    /// ``SwitchFingers``; answered by an empty body. Only for the daemon's own command.
+    case switchFingers = 62
     /// ``AgentRegistration``; answered by ``AgentAdmission``. This method and the following ones are only for agents.
     case agentRegister = 70
     /// No body: wait for a prompt; answered by ``AgentBox``.

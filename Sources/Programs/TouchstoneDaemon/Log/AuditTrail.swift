@@ -63,7 +63,7 @@ final class AuditTrail: AuditLog {
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
-            .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
+            .fingersSwitched, .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
             .notice
         }
     }
@@ -72,7 +72,7 @@ final class AuditTrail: AuditLog {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
             .keybagRecovered, .keychainBackedUp, .keybagPutAside, .lockoutProtected, .itemsMoved,
-            .itemAccessed, .keyAccessed,
+            .fingersSwitched, .itemAccessed, .keyAccessed,
             .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,

@@ -7,12 +7,13 @@ import KeychainModel
 struct AppsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps",
-        abstract: "List the programs that keep items here, or give a program's items to another.",
+        abstract:
+            "List the programs that keep items here, give a program's items to another, or let it use no fingers.",
         discussion: """
             An app's items belong to the path of its program. When it is moved or a new version has another path, it \
             finds nothing until its items are moved: touchstone apps move OLD NEW
             """,
-        subcommands: [ListAppsCommand.self, MoveAppCommand.self],
+        subcommands: [ListAppsCommand.self, MoveAppCommand.self, AppFingersCommand.self],
         defaultSubcommand: ListAppsCommand.self
     )
 }
@@ -22,10 +23,10 @@ struct ListAppsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract:
-            "List the programs that keep items here: how many, when last changed, whether the file exists.",
+            "List the programs that keep items here: how many, when last changed, whether the file exists, and if fingers are off.",
         discussion: """
             On a terminal a table; otherwise one line each, separated by tabs: program, file, passwords, internet \
-            passwords, keys, last change.
+            passwords, keys, last change, and "no fingers" if they are switched off.
             """
     )
 
@@ -38,7 +39,7 @@ struct ListAppsCommand: ParsableCommand {
             Output.print(JSONText.list(owners.map(\.json)).rendered())
         } else if isatty(STDOUT_FILENO) == 1 {
             guard !owners.isEmpty else { return Output.complain("No program keeps anything here yet.") }
-            var table = Table(headings: ["PROGRAM", "FILE", "PASSWORDS", "INTERNET", "KEYS", "CHANGED"])
+            var table = Table(headings: ["PROGRAM", "FILE", "PASSWORDS", "INTERNET", "KEYS", "CHANGED", ""])
             for owner in owners { table.append(owner.columns(DateText.local)) }
             for line in table.lines() { Output.print(line) }
         } else {
@@ -62,7 +63,7 @@ extension ItemOwner {
         let file = isThere.map { $0 ? "there" : "gone" } ?? "-"
         return [group.name, file]
             + [.genericPassword, .internetPassword, .key].map { String(count($0)) }
-            + [date(lastChange)]
+            + [lastChange == 0 ? "-" : date(lastChange)] + [allowsFingers ? "" : "no fingers"]
     }
 
     fileprivate var json: JSONText {
@@ -72,7 +73,8 @@ extension ItemOwner {
             ("passwords", .number(Int64(count(.genericPassword)))),
             ("internetPasswords", .number(Int64(count(.internetPassword)))),
             ("keys", .number(Int64(count(.key)))),
-            ("changed", .text(DateText.iso8601(microseconds: lastChange))),
+            ("changed", lastChange == 0 ? .null : .text(DateText.iso8601(microseconds: lastChange))),
+            ("fingers", .flag(allowsFingers)),
         ])
     }
 }
@@ -98,7 +100,7 @@ struct MoveAppCommand: ParsableCommand {
     var dryRun = false
 
     func run() throws {
-        let (from, to) = (try Self.group(old, mustExist: false), try Self.group(new, mustExist: true))
+        let (from, to) = (try AccessGroup(typed: old), try AccessGroup(typed: new, mustExist: true, resolvesLinks: true))
         guard from != to else {
             throw CommandError(
                 "both are the same program",
@@ -142,16 +144,58 @@ struct MoveAppCommand: ParsableCommand {
             )
         }
     }
+}
 
-    /// The access group for the typed text; a path must be absolute, and an existing one is resolved as the kernel
-    /// names it.
-    private static func group(_ text: String, mustExist: Bool) throws -> AccessGroup {
+/// Whether a program may use fingers.
+enum FingerUse: String, CaseIterable, ExpressibleByArgument {
+    case on, off
+}
+
+/// `touchstone apps fingers`: whether a program may use fingers.
+struct AppFingersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fingers",
+        abstract: "Let a program use no fingers: what accepts a finger or the passcode then asks for the passcode.",
+        discussion: """
+            PROGRAM is a name that touchstone apps lists, or the path of a program. What accepts only a finger cannot be \
+            opened by the program until fingers are on again, which takes the passcode. The choice moves with touchstone \
+            apps move. A program of the same user that pretends to be another one is not held by it, unless the keychain \
+            is in system mode.
+            """
+    )
+
+    @Argument(help: "The program: a path or a group, as touchstone apps lists it.")
+    var program: String
+
+    @Argument(help: "on or off.")
+    var use: FingerUse
+
+    func run() throws {
+        let group = try AccessGroup(typed: program, resolvesLinks: true)
+        let reason = "Let \(group.name) use \(use == .on ? "fingers again" : "no fingers")."
+        let prompt = PromptFields(origin: .current(), reason: reason)
+        try RemoteKeychain.shared.switchFingers(
+            SwitchFingers(group: group, isAllowed: use == .on, prompt: prompt)
+        )
+        Output.complain("Fingers are \(use.rawValue) for \(Printable.text(group.name)).")
+    }
+}
+
+extension AccessGroup {
+    /// The access group for the typed text; a path must be absolute.
+    ///
+    /// - Parameters:
+    ///   - text: a path or a name.
+    ///   - mustExist: whether a path must lead to a file.
+    ///   - resolvesLinks: whether a path that leads to a file is resolved, as the kernel names the program that runs it.
+    /// - Throws: ``CommandError``.
+    fileprivate init(typed text: String, mustExist: Bool = false, resolvesLinks: Bool = false) throws {
         var name = text
         if text.contains("/") {
             if let path = unsafe realpath(text, nil) {
                 defer { unsafe free(path) }
                 // The old program's path stays as typed: it may be gone, or replaced by a link.
-                if mustExist { name = unsafe String(cString: path) }
+                if resolvesLinks { name = unsafe String(cString: path) }
             } else if mustExist {
                 throw CommandError(
                     "there is no program \(text)",
@@ -174,6 +218,6 @@ struct MoveAppCommand: ParsableCommand {
                 exitCode: .validationFailure
             )
         }
-        return group
+        self = group
     }
 }

@@ -133,6 +133,10 @@ private struct Place {
             }
             return .words(names + Requirement.candidates)
         case is BackupCommand.Type: return arguments.isEmpty ? .file : .words([])
+        case is MoveAppCommand.Type: return arguments.count < 2 ? .file : .words([])
+        case is AppFingersCommand.Type:
+            guard arguments.count == 1 else { return arguments.isEmpty ? .file : .words([]) }
+            return .words(FingerUse.allCases.map { .init(text: $0.rawValue) })
         case is GitCredentialCommand.Type: return words("get", "store", "erase")
         case is DockerCredentialCommand.Type: return words("get", "store", "erase", "list", "version")
         default: return .words([])

@@ -66,6 +66,8 @@ enum CauseText {
                 "the enrolled fingers have changed: enter the passcode before using a finger",
                 "touchstone unlock"
             )
+        case .fingersOff:
+            ("fingers are switched off for this program", "touchstone apps lists for which; touchstone apps fingers PROGRAM on")
         case .sensorTooWeak:
             (
                 "the fingerprint sensor is too weak for this",

@@ -21,6 +21,7 @@ extension ErrorTexts {
             .disconnected: "指紋センサーが取り外されました。",
             .notEnrolled: "指が登録されていません。",
             .sensorTooWeak: "指紋センサーの強度が足りません。",
+            .biometryOff: "このアプリでは指紋と顔の使用をオフにしています。",
             .notFound: "この名前では何も保存されていません。",
             .alreadyExists: "この名前ではすでに保存されています。",
             .locked: "キーチェーンはロックされています。",
