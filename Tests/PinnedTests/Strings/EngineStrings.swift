@@ -293,6 +293,12 @@ enum EngineStrings {
                 "\(ItemSchema.version) \(KeybagRecord.version) \(ItemHeader.format) \(PrivateKeyRecord.format)"
             ),
             StoredString(
+                "private key with limits: format, label, count of its uses",
+                "2 klbl kuse ends",
+                "\(PrivateKeyRecord.limitedFormat) \(AttributeKey.applicationLabel.rawValue) "
+                    + "\(AttributeKey.keyUses.rawValue) \(AttributeKey.ends.rawValue)"
+            ),
+            StoredString(
                 "factors of a way",
                 "1 2 4 8",
                 [

@@ -9,7 +9,7 @@ struct TouchstoneErrorTests {
     func table() {
         let codes = ErrorTable.rows.map(\.code)
         #expect(Set(codes).count == codes.count)
-        #expect(codes.count == 49)
+        #expect(codes.count == 52)
         for row in ErrorTable.rows {
             if let number = row.laError {
                 let back = TouchstoneError.Code(laError: number)
@@ -30,8 +30,8 @@ struct TouchstoneErrorTests {
         .userCancelled, .fallbackChosen, .systemCancelled, .taskCancelled, .timedOut, .notMatched,
         .lockedOut, .lockedOutUntilPasscode, .interactionNeeded, .noPromptPlace, .proofEnded,
         .throttled, .passcodeNotSet, .noHardware, .hardwareUnavailable, .disconnected,
-        .notEnrolled, .sensorTooWeak, .notFound, .alreadyExists, .locked, .invalidated, .deleted,
-        .expired, .damaged, .ruleMismatch, .typeMismatch, .limitExceeded, .updateNeeded,
+        .notEnrolled, .sensorTooWeak, .biometryOff, .notFound, .alreadyExists, .locked, .invalidated,
+        .deleted, .notYetValid, .expired, .usedUp, .damaged, .ruleMismatch, .typeMismatch, .limitExceeded, .updateNeeded,
         .unsupported, .denied, .diskFull, .storeFull, .readOnly, .serviceMissing, .serviceFailed,
         .hardwareTooWeak, .hardwareLockedOut, .hardwareChanged, .unreachable, .untrustedServer,
         .badReply, .refused, .wrongPassword, .deviceRevoked, .signatureRefused, .sessionEnded,
