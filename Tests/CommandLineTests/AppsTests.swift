@@ -121,7 +121,7 @@ struct AppsTests {
         let off = try await keychain.run("apps", "fingers", link, "off")
         #expect(off.status == 0 && off.errors == "Fingers are off for \(file).\n" && off.text.isEmpty)
         #expect(keychain.prompts == prompts)
-        #expect(try await keychain.run("apps").text.hasSuffix("\tno fingers\n"))
+        #expect(try await keychain.run("apps").text.contains("\tno fingers\n"))
         let listed = try await keychain.run("apps", "--json")
         let list = try #require(JSONSerialization.jsonObject(with: Data(listed.output)) as? [[String: Any]])
         #expect(list.first?["program"] as? String == file && list.first?["fingers"] as? Bool == false)

@@ -58,7 +58,7 @@ struct KeyCallTests {
         let made = try await client.call(.makeKey, Self.makeKey())
         let fields: [CBORValue] = [
             .bytes(ScriptedKeys.key.representation), .bytes(ScriptedKeys.key.publicKey),
-            .bytes(ScriptedKeys.key.accessControl.encoded), .bool(false),
+            .bytes(ScriptedKeys.key.accessControl.encoded), .bool(false), .null,
         ]
         #expect(made.body == .array(fields))
         let read = ReadKey(representation: [1, 2, 3], prompt: PromptFields())

@@ -95,19 +95,8 @@ extension Visit {
 
     /// Whether fingers are switched off for a program, or for any if it is unknown.
     private func isSwitchedOff(_ group: AccessGroup?) throws(KeychainError) -> Bool {
-        guard let own = AccessGroup(ClientIdentity.ownGroup) else { return false }
-        do throws(KeychainError) {
-            _ = try services.vault.copy(
-                Self.query(group),
-                groups: [own],
-                authorization: ItemAuthorization(),
-                after: nil
-            )
-            return true
-        } catch {
-            guard error.status == .itemNotFound else { throw error }
-            return false
-        }
+        guard let owners = services.owners, let own = AccessGroup(ClientIdentity.ownGroup) else { return false }
+        return try owners.has(Self.query(group), in: own)
     }
 
     private static func query(_ group: AccessGroup?) -> ItemQuery {

@@ -85,6 +85,17 @@ extension SealedItems: ItemOwners {
         return owners.values.sorted { $0.group.name < $1.group.name }
     }
 
+    /// Whether a group has an item that a query finds.
+    public func has(_ query: ItemQuery, in group: AccessGroup) throws(KeychainError) -> Bool {
+        do throws(KeychainError) {
+            _ = try copy(query, groups: [group], authorization: ItemAuthorization(), after: nil)
+            return true
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return false
+        }
+    }
+
     /// The items of a group.
     public func items(of group: AccessGroup) async throws(KeychainError) -> [OwnedItem] {
         knownGroups.note(group.name)

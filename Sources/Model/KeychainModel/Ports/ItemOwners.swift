@@ -13,6 +13,9 @@ public protocol ItemOwners: Sendable {
     /// All groups that have items, by name.
     func owners() async throws(KeychainError) -> [ItemOwner]
 
+    /// Whether a group has an item that a query finds.
+    func has(_ query: ItemQuery, in group: AccessGroup) throws(KeychainError) -> Bool
+
     /// The items of a group.
     func items(of group: AccessGroup) async throws(KeychainError) -> [OwnedItem]
 }
