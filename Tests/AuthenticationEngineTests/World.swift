@@ -13,6 +13,7 @@ final class World: Sendable {
     let keybag: ScriptedKeybag
     let attempts: MemoryAttemptStore
     let audit = AuditRecorder()
+    let seats = ScriptedSeats()
     let configuration: AuthenticationConfiguration
     let engine: AuthenticationEngine
 
@@ -38,12 +39,12 @@ final class World: Sendable {
         configuration.settlingTime = settlingTime
         adjust(&configuration)
         self.configuration = configuration
-        engine = Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration, seen)
+        engine = Self.engine(reader, prompter, keybag, attempts, clock, audit, seats, configuration, seen)
     }
 
     /// Another engine with the same peers, as after the daemon was killed and restarted.
     func restartedEngine() -> AuthenticationEngine {
-        Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration, [])
+        Self.engine(reader, prompter, keybag, attempts, clock, audit, seats, configuration, [])
     }
 
     private static func engine(
@@ -53,6 +54,7 @@ final class World: Sendable {
         _ attempts: MemoryAttemptStore,
         _ clock: StandingClock,
         _ audit: AuditRecorder,
+        _ seats: ScriptedSeats,
         _ configuration: AuthenticationConfiguration,
         _ seen: [String]
     ) -> AuthenticationEngine {
@@ -63,6 +65,7 @@ final class World: Sendable {
             attempts: attempts,
             clock: clock,
             audit: audit,
+            seats: seats,
             configuration: configuration,
             timer: clock.timer,
             seen: SeenChannels(seen.map { PromptChannel($0) })

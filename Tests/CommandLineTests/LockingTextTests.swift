@@ -58,6 +58,31 @@ struct LockingTextTests {
                 doctor: "warn  locking: a locked screen and sleep do not lock it: logind is not on the bus\n"
             ),
             Case(
+                locking: LockingStatus(screenSaver: "org.gnome.ScreenSaver"),
+                status: "Locks:      with the screen (org.gnome.ScreenSaver), before sleep\nPrompt:",
+                doctor: "ok    locking: with the screen (org.gnome.ScreenSaver), before sleep\n"
+            ),
+            Case(
+                locking: LockingStatus(
+                    sessionsFault: "logind is not on the bus",
+                    screenSaver: "org.gnome.ScreenSaver"
+                ),
+                status: """
+                    Locks:      with the screen (org.gnome.ScreenSaver), before sleep
+                                sleep does not lock it: logind is not on the bus
+                    """,
+                doctor: "warn  locking: sleep does not lock it: logind is not on the bus\n"
+            ),
+            Case(
+                locking: LockingStatus(
+                    triggers: LockTriggers(sleep: false),
+                    sessionsFault: "logind is not on the bus",
+                    screenSaver: "org.mate.ScreenSaver"
+                ),
+                status: "Locks:      with the screen (org.mate.ScreenSaver)\nPrompt:",
+                doctor: "ok    locking: with the screen (org.mate.ScreenSaver)\n"
+            ),
+            Case(
                 locking: LockingStatus(
                     triggers: LockTriggers(sleep: false, idle: .seconds(30)),
                     sessionsFault: "no bus"

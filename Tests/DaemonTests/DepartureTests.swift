@@ -15,11 +15,38 @@ struct DepartureTests {
         let logind: ScriptedLogind
         let keychain: PrivateKeychain
 
-        init(_ settings: [String] = []) async throws {
+        /// The bus is also the session bus if `hasSessionBus`.
+        init(_ settings: [String] = [], hasSessionBus: Bool = false) async throws {
             bus = try await PrivateBus.start(sensors: [])
             logind = try await ScriptedLogind(bus, sessions: [ScriptedSession("a")])
             let owner = ["test.bus-owner-uid = \(geteuid())"]
-            keychain = try await PrivateKeychain.ready(bus: bus, settings: owner + settings)
+            keychain = try await PrivateKeychain.ready(
+                bus: bus,
+                settings: owner + settings,
+                environment: hasSessionBus ? ["DBUS_SESSION_BUS_ADDRESS": bus.address] : [:]
+            )
+        }
+
+        func wait(forScreenSaver name: String?) async throws {
+            try await Deadline.wait(for: name ?? "no screen saver") {
+                try keychain.client.status().locking.screenSaver == name ? true : nil
+            }
+        }
+
+        /// Starts an unlock whose prompt nobody answers; the call's value is its error.
+        func startUnlock() async throws -> BlockingCall<KeychainError?> {
+            try keychain.tellPerson([.waits])
+            let (client, prompt, before) = (keychain.client, keychain.prompt(), keychain.prompts)
+            let asked = BlockingCall { () -> KeychainError? in
+                do throws(KeychainError) {
+                    try client.unlock(prompt)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            try await Deadline.wait(for: "the prompt") { keychain.prompts > before ? true : nil }
+            return asked
         }
 
         func wait(forFault fault: String?) async throws {
@@ -81,22 +108,110 @@ struct DepartureTests {
         let scene = try await Scene()
         try await scene.logind.waitUntilRead(times: 1)
         try scene.keychain.client.lock()
-        try scene.keychain.tellPerson([.waits])
-        let (client, prompt, before) = (
-            scene.keychain.client, scene.keychain.prompt(), scene.keychain.prompts
-        )
-        let asked = BlockingCall { () -> KeychainError? in
-            do throws(KeychainError) {
-                try client.unlock(prompt)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        try await Deadline.wait(for: "the prompt") { scene.keychain.prompts > before ? true : nil }
+        let asked = try await scene.startUnlock()
         try await scene.logind.setLocked("a")
         #expect(try await asked.value?.authentication?.code == .systemCancel)
         await scene.bus.stop()
+    }
+
+    @Test(
+        "a prompt ends when its session is not active any more, none is shown until it is again, whatever locks",
+        arguments: ["screen, sleep", "never"]
+    )
+    func inactive(lockOn: String) async throws {
+        let scene = try await Scene(["lock-on = \(lockOn)"])
+        try scene.keychain.client.lock()
+        let asked = try await scene.startUnlock()
+        try await scene.logind.setActive("a", false)
+        let error = try await asked.value?.authentication
+        #expect(error?.code == .systemCancel && error?.cause?.known == .sessionInactive)
+        let shown = scene.keychain.prompts
+        let refused = #expect(throws: KeychainError.self) { try scene.keychain.unlock() }
+        #expect(refused?.authentication?.cause?.known == .sessionInactive)
+        #expect(scene.keychain.prompts == shown)
+        // A session without a seat is not behind anything, and this process belongs to no session.
+        try await scene.logind.add(ScriptedSession("ssh", type: "tty", seat: ""))
+        try scene.keychain.unlock()
+        #expect(try scene.keychain.client.status().keybag == .unlocked)
+        try scene.keychain.client.lock()
+        try await scene.logind.remove("ssh")
+        try await Deadline.wait(for: "a refusal") {
+            do throws(KeychainError) {
+                try scene.keychain.client.unlock(scene.keychain.prompt())
+                try scene.keychain.client.lock()
+                return nil
+            } catch {
+                return error.authentication?.cause?.known == .sessionInactive ? true : nil
+            }
+        }
+        try await scene.logind.setActive("a", true)
+        try await Deadline.wait(for: "an unlock") { (try? scene.keychain.unlock()).map { true } }
+        await scene.bus.stop()
+    }
+
+    @Test("a prompt is shown while another user's session is switched, and without logind")
+    func notOurs() async throws {
+        let scene = try await Scene()
+        try await scene.logind.add(ScriptedSession("other", userID: geteuid() + 1))
+        try await scene.logind.setActive("other", false)
+        try scene.keychain.client.lock()
+        try scene.keychain.unlock()
+        try await scene.logind.setActive("a", false)
+        await scene.logind.stop()
+        try await scene.wait(forFault: "logind is not on the bus")
+        try scene.keychain.client.lock()
+        try scene.keychain.unlock()
+        await scene.bus.stop()
+    }
+
+    @Test(
+        "the desktop's screen saver locks the keychain, without logind and where no session announces its lock"
+    )
+    func screenSaver() async throws {
+        let scene = try await Scene(hasSessionBus: true)
+        let saver = try await ScriptedScreenSaver(scene.bus, .cinnamon)
+        try await scene.wait(forScreenSaver: "org.cinnamon.ScreenSaver")
+        try await saver.setActive(true)
+        try await scene.wait(for: .lockedAfterFirstUnlock)
+        try scene.keychain.unlock()
+        try await saver.setActive(false)
+        await scene.logind.stop()
+        try await scene.wait(forFault: "logind is not on the bus")
+        try await saver.setActive(true)
+        try await scene.wait(for: .lockedAfterFirstUnlock)
+        await saver.stop()
+        try await scene.wait(forScreenSaver: nil)
+        await scene.bus.stop()
+    }
+
+    @Test(
+        "a screen that is blanked locks nothing where the session announces its lock, nor with other settings"
+    )
+    func blanked() async throws {
+        let scene = try await Scene(hasSessionBus: true)
+        try await scene.logind.waitUntilRead(times: 1)
+        try await scene.logind.setLocked("a")
+        try await scene.wait(for: .lockedAfterFirstUnlock)
+        try await scene.logind.setLocked("a", false)
+        try scene.keychain.unlock()
+        let saver = try await ScriptedScreenSaver(scene.bus, .gnome)
+        try await scene.wait(forScreenSaver: "org.gnome.ScreenSaver")
+        try await saver.setActive(true)
+        try await saver.setActive(false)
+        // What it said before it left was heard before.
+        await saver.stop()
+        try await scene.wait(forScreenSaver: nil)
+        #expect(try scene.keychain.client.status().keybag == .unlocked)
+        try await scene.logind.setLocked("a")
+        try await scene.wait(for: .lockedAfterFirstUnlock)
+        #expect(try await scene.keychain.expectLogged("the screen was locked", count: 2).count == 2)
+        await scene.bus.stop()
+        let sleepOnly = try await Scene(["lock-on = sleep"], hasSessionBus: true)
+        let other = try await ScriptedScreenSaver(sleepOnly.bus, .gnome)
+        #expect(try sleepOnly.keychain.client.status().locking.screenSaver == nil)
+        try await other.setActive(true)
+        #expect(try sleepOnly.keychain.client.status().keybag == .unlocked)
+        await sleepOnly.bus.stop()
     }
 
     @Test("with never, neither the screen nor sleep nor the end of the session locks")

@@ -408,6 +408,32 @@ struct AgentPrompterTests {
         for visit in crowd + [second] { visit.end() }
     }
 
+    @Test(
+        "a prompt belongs to the login of the agent that shows it, or else to that of the requesting process"
+    )
+    func logins() async throws {
+        let desk = try desk()
+        let prompter = AgentPrompter(roster, patience: .ofTests)
+        func login(at origin: PromptOrigin) async -> UInt32? {
+            await prompter.login(at: origin, of: geteuid())
+        }
+        #expect(await login(at: origin) == nil)
+        let place = AgentRegistration.Place.terminal(path: "/dev/pts/7", session: 4711, start: 99, login: 5)
+        let onTerminal = try await agent(place, at: desk)
+        let onDisplay = try await agent(.graphical(display: ":0", waylandDisplay: nil, login: 6), at: desk)
+        #expect(await login(at: origin) == 5)
+        #expect(await login(at: PromptOrigin(display: ":0")) == 6)
+        // The agent of another terminal says nothing about this one's.
+        #expect(await login(at: PromptOrigin(terminal: "/dev/pts/8")) == nil)
+        for visit in [onTerminal, onDisplay] { visit.end() }
+        let service = try await agent(Self.graphical, at: desk)
+        let stat = try #require(ProcessStat(of: getpid()))
+        let client = PromptClient(process: getpid(), start: stat.start)
+        let own = KernelLogin.number(of: getpid(), user: geteuid())
+        #expect(await login(at: PromptOrigin(display: ":0", client: client)) == own)
+        service.end()
+    }
+
     @Test("agents may call only their own methods, and apps only the others; per-user mode has no agents")
     func roles() throws {
         let desk = try desk()

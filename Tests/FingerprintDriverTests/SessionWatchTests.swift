@@ -141,6 +141,140 @@ struct SessionWatchTests {
         await bus.stop()
     }
 
+    // MARK: Seats
+
+    private static let sessions = [
+        ScriptedSession("a", audit: 3), ScriptedSession("ssh", type: "tty", seat: "", audit: 4),
+        ScriptedSession("other", userID: geteuid() + 1, audit: 5),
+    ]
+
+    private func wait(until isAway: Bool, _ login: UInt32?, _ watch: SessionWatch) async throws {
+        try await Deadline.wait(for: "login \(login ?? 0) away: \(isAway)") {
+            await watch.isAway(login) == isAway ? true : nil
+        }
+    }
+
+    @Test("a login is away from a switch until the switch back, and whoever waits for it is told")
+    func seats() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        let logind = try await ScriptedLogind(bus, sessions: Self.sessions)
+        let watched = Watched(bus.busAddress)
+        let watch = watched.watch
+        #expect(await !watch.isAway(3))
+        let waiting = Task { await watch.waitUntilAway(3) }
+        try await logind.setActive("other", false)
+        try await logind.setActive("a", false)
+        #expect(await waiting.value)
+        #expect(await watch.isAway(3))
+        for login: UInt32? in [4, 5, nil] { #expect(await !watch.isAway(login)) }
+        let unknown = Task { await watch.waitUntilAway(nil) }
+        try await logind.remove("ssh")
+        #expect(await unknown.value)
+        for login: UInt32? in [4, 5] { #expect(await watch.isAway(login)) }
+        try await logind.setActive("a", true)
+        for login: UInt32? in [3, 5, nil] { try await wait(until: false, login, watch) }
+        let cancelled = Task { await watch.waitUntilAway(3) }
+        cancelled.cancel()
+        #expect(await !cancelled.value)
+        #expect(watched.departures.isEmpty)
+        await bus.stop()
+    }
+
+    @Test(
+        "a session in which only processes are left is not switched away from, though logind does not announce it"
+    )
+    func closing() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        let logind = try await ScriptedLogind(bus, sessions: [ScriptedSession("a", audit: 3)])
+        let watched = Watched(bus.busAddress)
+        let watch = watched.watch
+        try await logind.setActive("a", false)
+        try await wait(until: true, 3, watch)
+        await logind.setState("a", "closing")
+        #expect(await !watch.isAway(3))
+        #expect(await !watch.isAway(nil))
+        #expect(watched.departures.isEmpty)
+        await bus.stop()
+    }
+
+    @Test("a login whose session was not read yet is judged by it, not by the others")
+    func new() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        let logind = try await ScriptedLogind(bus, sessions: [ScriptedSession("a", audit: 3)])
+        let watched = Watched(bus.busAddress)
+        let watch = watched.watch
+        try await logind.waitUntilRead(times: 1)
+        try await logind.add(ScriptedSession("b", isActive: false, audit: 4), announces: false)
+        try await wait(until: true, 4, watch)
+        try await logind.add(ScriptedSession("c", isActive: false, audit: 5), announces: false)
+        #expect(await watch.waitUntilAway(5))
+        #expect(watched.departures.isEmpty)
+        await bus.stop()
+    }
+
+    @Test("a switch that is announced before the reply with the former value counts")
+    func switchWhileRead() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        let logind = try await ScriptedLogind(bus, sessions: [ScriptedSession("a", audit: 3)])
+        await logind.switchWhileRead("a")
+        let watched = Watched(bus.busAddress)
+        let watch = watched.watch
+        try await wait(until: true, 3, watch)
+        await logind.switchWhileRead("a")
+        #expect(await !watch.isAway(3))
+        #expect(watched.departures.isEmpty)
+        await bus.stop()
+    }
+
+    @Test("a switch that others announce changes nothing, neither away nor back")
+    func forgedSwitch() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        let logind = try await ScriptedLogind(
+            bus,
+            sessions: [ScriptedSession("a", audit: 3), ScriptedSession("b", isActive: false, audit: 4)]
+        )
+        let watched = Watched(bus.busAddress)
+        let watch = watched.watch
+        try await wait(until: true, 4, watch)
+        let forger = try await SignalForger(bus)
+        try await forger.forgeActive(false, of: "a")
+        try await forger.forgeActive(true, of: "b")
+        try await Deadline.wait(for: "2 forgeries") { watched.forgeries.withLock { $0 } >= 2 ? true : nil }
+        #expect(await !watch.isAway(3))
+        #expect(await watch.isAway(4))
+        try await logind.setActive("a", false)
+        #expect(await watch.waitUntilAway(3))
+        #expect(watched.departures.isEmpty)
+        await bus.stop()
+    }
+
+    @Test("without logind nobody is away; once it is back, sessions are judged again")
+    func noLogind() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        let first = try await ScriptedLogind(bus, sessions: [ScriptedSession("a", isActive: false, audit: 3)])
+        let watched = Watched(bus.busAddress)
+        let watch = watched.watch
+        try await wait(until: true, 3, watch)
+        await first.stop()
+        try await wait(until: false, 3, watch)
+        let waiting = Task { await watch.waitUntilAway(3) }
+        let second = try await ScriptedLogind(
+            bus,
+            sessions: [ScriptedSession("a", isActive: false, audit: 3)]
+        )
+        #expect(await waiting.value)
+        await second.stop()
+        #expect(watched.departures.isEmpty)
+        await bus.stop()
+        try await wait(until: false, 3, watch)
+        let unheard = SessionWatch(
+            busAddress: .testing("unix:path=/nonexistent/bus"),
+            userID: geteuid(),
+            delaysSleep: false
+        )
+        #expect(await !unheard.isAway(nil))
+    }
+
     @Test("without a bus nothing is reported but the fault, and the watch ends when it is cancelled")
     func noBus() async throws {
         let watch = SessionWatch(

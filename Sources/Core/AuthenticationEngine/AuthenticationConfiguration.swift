@@ -50,6 +50,8 @@ extension DriverCause {
     public static let passcodeDue = DriverCause(.passcodeDue)
     /// The machine is about to sleep.
     public static let suspended = DriverCause(.suspended)
+    /// Another session is active on the seat where the prompt would be shown.
+    public static let sessionInactive = DriverCause(.sessionInactive)
     /// The counts of failed attempts could not be read or saved: no attempt is allowed.
     public static let attemptsUnavailable = DriverCause(.attemptsUnavailable)
     /// The typed text is not the recovery code.

@@ -19,6 +19,8 @@ public actor AuthenticationEngine: Authenticator {
     let clock: any BootClock
     let timer: any Clock<Duration>
     let audit: any AuditLog
+    /// The user's sessions on seats; nil if they are not watched.
+    let seats: (any SeatSessions)?
     let configuration: AuthenticationConfiguration
 
     /// The channels on which the passcode was typed since this engine was created.
@@ -39,6 +41,8 @@ public actor AuthenticationEngine: Authenticator {
     var openLooks: [BootTime] = []
 
     var queue = PromptQueue()
+    /// The number of turns that were taken.
+    var turnCount: UInt64 = 0
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
     /// The origin of the request that has the turn.
     var turnOrigin: PromptOrigin?
@@ -66,6 +70,8 @@ public actor AuthenticationEngine: Authenticator {
     ///   - attempts: the store of the counts of failed attempts.
     ///   - clock: the clock that delays are measured with.
     ///   - audit: the log of security events.
+    ///   - seats: the user's sessions on seats: while the one of a prompt is not active, the prompt is not shown; nil to show
+    ///     it always.
     ///   - configuration: limits and timeouts.
     ///   - timer: the clock for short waits.
     public init(
@@ -75,6 +81,7 @@ public actor AuthenticationEngine: Authenticator {
         attempts: any AttemptStore,
         clock: any BootClock,
         audit: any AuditLog,
+        seats: (any SeatSessions)? = nil,
         configuration: AuthenticationConfiguration = AuthenticationConfiguration(),
         timer: any Clock<Duration> = ContinuousClock()
     ) {
@@ -85,6 +92,7 @@ public actor AuthenticationEngine: Authenticator {
             attempts: attempts,
             clock: clock,
             audit: audit,
+            seats: seats,
             configuration: configuration,
             timer: timer,
             seen: SeenChannels()
@@ -99,6 +107,7 @@ public actor AuthenticationEngine: Authenticator {
         attempts: any AttemptStore,
         clock: any BootClock,
         audit: any AuditLog,
+        seats: (any SeatSessions)? = nil,
         configuration: AuthenticationConfiguration,
         timer: any Clock<Duration>,
         seen: SeenChannels
@@ -111,6 +120,7 @@ public actor AuthenticationEngine: Authenticator {
         self.clock = clock
         self.timer = timer
         self.audit = audit
+        self.seats = seats
         self.configuration = configuration
     }
 

@@ -42,11 +42,13 @@ struct UnlockGroup {
     }
 
     /// Whether the prompting request failed for a reason that does not concern the others: its client, its terminal or
-    /// display, or its prompt program.
+    /// display, its session, or its prompt program.
     static func isItsOwn(_ error: AuthenticationError) -> Bool {
         switch error.code {
         case .appCancel, .notInteractive: true
-        case .systemCancel: error.cause?.domain == "prompt" || error.cause == .callerSilenced
+        case .systemCancel:
+            error.cause?.domain == "prompt" || error.cause == .callerSilenced
+                || error.cause == .sessionInactive
         default: false
         }
     }

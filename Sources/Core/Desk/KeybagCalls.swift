@@ -88,6 +88,7 @@ extension Visit {
                 locking: LockingStatus(
                     triggers: services.lockTriggers,
                     sessionsFault: await services.sessionsFault(),
+                    screenSaver: await services.screenSaver(),
                     secondsLeft: desk.lockTimer.secondsLeft
                 )
             )

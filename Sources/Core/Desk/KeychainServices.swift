@@ -42,6 +42,8 @@ package struct KeychainServices: Sendable {
     package var lockTriggers: LockTriggers
     /// Why locked screens and sleep are not announced, in words; nil if they are, or lock nothing.
     package var sessionsFault: @Sendable () async -> String?
+    /// The screen saver that announces locked screens, by its name on the session bus; nil if none does.
+    package var screenSaver: @Sendable () async -> String?
     /// What makes the protection weaker since the start of the daemon, in words; nil for nothing.
     package var startFault: String?
     /// The daemon's version, as text for users.
@@ -77,6 +79,7 @@ package struct KeychainServices: Sendable {
         startFault: String? = nil,
         lockTriggers: LockTriggers = LockTriggers(),
         sessionsFault: @escaping @Sendable () async -> String? = { nil },
+        screenSaver: @escaping @Sendable () async -> String? = { nil },
         promptFault: @escaping @Sendable (PromptOrigin?) async -> String?,
         brokerFault: @escaping @Sendable () async -> DriverCause? = { nil }
     ) {
@@ -94,6 +97,7 @@ package struct KeychainServices: Sendable {
         self.startFault = startFault
         self.lockTriggers = lockTriggers
         self.sessionsFault = sessionsFault
+        self.screenSaver = screenSaver
         self.promptFault = promptFault
         self.brokerFault = brokerFault
     }

@@ -52,10 +52,7 @@ enum TerminalStanding: Equatable {
         let holder = JobMember(client.process, process).nearest(withTerminal: UInt64(status.st_rdev))
         if let holder, holder.isPartOfJob(group, isEditing: isEditing) {
             if trust == .session {
-                let login = KernelLogin.number(of: client.process, user: owner)
-                // Read after the process was identified, so it is identified once more.
-                let isSame = ProcessStat(of: client.process)?.start == client.start
-                if let shared = trust.sharedChannel(ofLogin: isSame ? login : nil) {
+                if let shared = trust.sharedChannel(ofLogin: client.login(of: owner)) {
                     self = .foreground(shared)
                     return
                 }

@@ -50,6 +50,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case passcodeDue = "touchstone: passcodeDue"
     /// The machine is about to sleep.
     case suspended = "touchstone: suspended"
+    /// Another session is active on the seat where the prompt would be shown.
+    case sessionInactive = "touchstone: sessionInactive"
     /// The counts of failed attempts could not be read or saved: no attempt is allowed.
     case attemptsUnavailable = "touchstone: attemptsUnavailable"
     /// The new passcode is too weak.

@@ -28,11 +28,13 @@ struct AgentPlace: Sendable {
                 path: path,
                 session: stat.session,
                 start: leader.start,
-                login: KernelLogin.number(of: getpid(), user: ProcessUser.uid)
+                login: login
             ),
             xAuthority: nil
         )
     }
+
+    private static var login: UInt32? { KernelLogin.number(of: getpid(), user: ProcessUser.uid) }
 
     /// The display of the environment.
     static func graphical(_ environment: AgentEnvironment) throws(AgentFailure) -> AgentPlace {
@@ -47,7 +49,7 @@ struct AgentPlace: Sendable {
             )
         }
         return AgentPlace(
-            registered: .graphical(display: display, waylandDisplay: waylandDisplay),
+            registered: .graphical(display: display, waylandDisplay: waylandDisplay, login: login),
             xAuthority: environment.session.xAuthority
         )
     }
@@ -62,7 +64,7 @@ struct AgentPlace: Sendable {
                 characterType: box.characterType,
                 client: box.client.map(Self.started)
             )
-        case .graphical(let display, let waylandDisplay):
+        case .graphical(let display, let waylandDisplay, _):
             PromptOrigin(
                 display: display,
                 waylandDisplay: waylandDisplay,

@@ -14,8 +14,10 @@ struct Keychain: Sendable {
     let engine: KeychainEngine
     let server: KeychainServer
     let sensorWatch: SensorWatch
-    /// The owner's sessions; nil if the settings lock on none of their events.
-    let sessionWatch: SessionWatch?
+    /// The owner's sessions.
+    let sessionWatch: SessionWatch
+    /// The screen savers of the session bus; nil in system mode, without that bus, and if the settings lock on no screen.
+    let screenSaverWatch: ScreenSaverWatch?
     /// When a key was last used.
     let keyActivity: KeyActivity
 
@@ -35,6 +37,8 @@ struct Keychain: Sendable {
         let agents = try Agents.find(mode, settings, parts)
         let broker = mode == .system ? Self.broker(parts, audit) : nil
         let reader = Self.reader(settings, parts, sensors, broker.map { ($0, owner) }, audit)
+        sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
+        screenSaverWatch = Self.screenSaverWatch(settings, pinentry, audit)
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
             let (hardware, obstacle) = Hardware.find(
@@ -68,12 +72,12 @@ struct Keychain: Sendable {
                 attempts: engine.attempts,
                 clock: parts.clock,
                 audit: audit,
+                seats: sessionWatch,
                 configuration: Self.figures(owner, settings)
             )
         } catch {
             throw StartError(error, opening: layout.dataDirectory)
         }
-        sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
         let fault = PromptFault(Self.prompter(settings, parts, pinentry, owner, agents))
         let desk = Desk(
             services: KeychainServices(
@@ -90,7 +94,10 @@ struct Keychain: Sendable {
                 daemonVersion: ProductVersion.text,
                 startFault: StartTracer.finding,
                 lockTriggers: settings.lockOn,
-                sessionsFault: { [sessionWatch] in await sessionWatch?.fault() },
+                sessionsFault: { [sessionWatch] in
+                    settings.lockOn.screen || settings.lockOn.sleep ? await sessionWatch.fault() : nil
+                },
+                screenSaver: { [screenSaverWatch] in await screenSaverWatch?.heard()?.rawValue },
                 promptFault: { await fault(at: $0) },
                 brokerFault: { await broker?.fault() }
             ),
@@ -155,8 +162,7 @@ struct Keychain: Sendable {
         _ parts: DaemonParts,
         _ audit: AuditTrail,
         _ logger: Logger
-    ) -> SessionWatch? {
-        guard settings.lockOn.screen || settings.lockOn.sleep else { return nil }
+    ) -> SessionWatch {
         let forgeries = RepeatedEvent(.forgedSignal, audit)
         return SessionWatch(
             busAddress: parts.bus,
@@ -166,6 +172,17 @@ struct Keychain: Sendable {
             onForgedSignal: { forgeries.record() },
             onFault: { logger.info("the sessions are not watched", metadata: ["reason": "\($0)"]) }
         )
+    }
+
+    private static func screenSaverWatch(
+        _ settings: Configuration,
+        _ session: PinentryEnvironment,
+        _ audit: AuditTrail
+    ) -> ScreenSaverWatch? {
+        let bus = session.sessionBus ?? session.runtimeDirectory.map { "unix:path=\($0)/bus" }
+        guard settings.lockOn.screen, let address = bus.flatMap(ScreenSaver.localBus) else { return nil }
+        let forgeries = RepeatedEvent(.forgedSignal, audit)
+        return ScreenSaverWatch(bus: address, onForgedSignal: { forgeries.record() })
     }
 
     private static func prompter(

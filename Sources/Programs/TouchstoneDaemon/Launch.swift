@@ -107,6 +107,7 @@ struct Launch: Sendable {
             keychain.sensorWatch,
             DepartureService(
                 watch: keychain.sessionWatch,
+                screenSavers: keychain.screenSaverWatch,
                 triggers: settings.lockOn,
                 authenticator: keychain.authenticator,
                 logger: logger

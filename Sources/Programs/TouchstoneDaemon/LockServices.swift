@@ -5,27 +5,31 @@ import KeychainModel
 import Logging
 import ServiceLifecycle
 
-/// Locks the keychain when the user left the last session, or locked its screen, and before the machine sleeps.
+/// Watches the user's sessions, and locks the keychain when the user left the last one, or locked its screen, and before the
+/// machine sleeps.
 struct DepartureService: Service {
-    /// Nil if nothing is watched.
-    let watch: SessionWatch?
+    let watch: SessionWatch
+    /// Nil if none are watched.
+    let screenSavers: ScreenSaverWatch?
     let triggers: LockTriggers
     let authenticator: AuthenticationEngine
     let logger: Logger
 
     func run() async throws {
-        if let watch {
-            await cancelWhenGracefulShutdown {
-                await withTaskGroup { group in
-                    group.addTask { await watch.run() }
-                    group.addTask { await hear(watch) }
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup { group in
+                group.addTask { await watch.run() }
+                group.addTask { await hear() }
+                if let screenSavers {
+                    group.addTask { await screenSavers.run() }
+                    group.addTask { await hear(screenSavers) }
                 }
             }
         }
         try? await gracefulShutdown()
     }
 
-    private func hear(_ watch: SessionWatch) async {
+    private func hear() async {
         for await departure in watch.departures {
             switch departure {
             case .screenLocked, .sessionEnded:
@@ -35,6 +39,13 @@ struct DepartureService: Service {
                 await lock(departure)
                 await watch.allowSleep()
             }
+        }
+    }
+
+    private func hear(_ screenSavers: ScreenSaverWatch) async {
+        for await _ in screenSavers.locks {
+            guard await !watch.announcesLocks else { continue }
+            await lock(.screenLocked)
         }
     }
 

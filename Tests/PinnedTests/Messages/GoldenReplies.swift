@@ -156,6 +156,7 @@ enum GoldenReplies {
             locking: LockingStatus(
                 triggers: LockTriggers(screen: false, sleep: true, idle: .seconds(900)),
                 sessionsFault: "logind is not on the bus",
+                screenSaver: "org.gnome.ScreenSaver",
                 secondsLeft: 604_800
             )
         )

@@ -296,6 +296,10 @@ enum GoldenRequests {
                     .terminal(path: "/dev/pts/4", session: 4711, start: 98_765, login: 3)
                 ),
                 ("both displays", .graphical(display: ":1", waylandDisplay: "wayland-0")),
+                (
+                    "display of a login",
+                    .graphical(display: ":1", waylandDisplay: nil, login: 3)
+                ),
                 ("X11", .graphical(display: ":1", waylandDisplay: nil)),
                 ("Wayland", .graphical(display: nil, waylandDisplay: "wayland-0")),
             ]

@@ -89,7 +89,17 @@ enum SystemStrings {
                     Fprint.deviceInterface, Fprint.errorPrefix, Login1.busName, Login1.path,
                     Login1.managerInterface, Login1.sessionInterface, Login1.sessionPath, propertiesInterface,
                 ]
-            )
+            ),
+            StoredString(
+                "names on the session bus",
+                [
+                    "org.freedesktop.ScreenSaver", "org.gnome.ScreenSaver", "org.cinnamon.ScreenSaver",
+                    "org.mate.ScreenSaver", "org.xfce.ScreenSaver",
+                    "/org/freedesktop/ScreenSaver", "/ScreenSaver", "/org/gnome/ScreenSaver",
+                    "/org/cinnamon/ScreenSaver", "/org/mate/ScreenSaver", "/org/xfce/ScreenSaver",
+                ],
+                all: ScreenSaver.allCases.map(\.rawValue) + ScreenSaver.allCases.flatMap(\.paths)
+            ),
         ]
     }
 

@@ -72,6 +72,8 @@ enum Interruption: Sendable {
     case suspended
     /// The keybag was locked.
     case locked
+    /// Another session became active on the seat of the prompt.
+    case sessionInactive
 
     /// The error that the caller gets.
     var error: AuthenticationError {
@@ -79,6 +81,7 @@ enum Interruption: Sendable {
         case .appCancelled: AuthenticationError(.appCancel)
         case .suspended: AuthenticationError(.systemCancel, cause: .suspended, remedy: .retry)
         case .locked: AuthenticationError(.systemCancel, cause: .locked, remedy: .unlock)
+        case .sessionInactive: AuthenticationError(.systemCancel, cause: .sessionInactive, remedy: .retry)
         }
     }
 }

@@ -67,6 +67,12 @@ package struct AgentPrompter: SecretPrompter {
         return !open.isEmpty
     }
 
+    /// The login of the agent that shows the prompt, or else that of the requesting process, if the sandbox lets it be read.
+    package func login(at origin: PromptOrigin, of user: UInt32) async -> UInt32? {
+        let agent = (try? roster.agents(for: origin))?.first
+        return agent?.place.login ?? origin.client?.login(of: user)
+    }
+
     /// Shows a secret below the prompt's text.
     package func show(
         _ secret: borrowing SecretBytes,

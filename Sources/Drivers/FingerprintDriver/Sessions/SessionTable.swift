@@ -8,10 +8,10 @@ package enum Departure: String, Sendable, Equatable {
     case suspend = "the machine sleeps"
 }
 
-/// The login sessions of one user, and when the user has left the last of them.
+/// The login sessions of one user: when the user has left the last of them, and which are active on their seats.
 ///
-/// Sessions with a screen count before all others: as long as there are any, a session without one (a console, ssh), which is
-/// never locked, keeps nothing open.
+/// Sessions with a screen count before all others when the user leaves: as long as there are any, a session without one (a
+/// console, ssh), which is never locked, keeps nothing open.
 package struct SessionTable: Sendable {
     /// What is known of a session.
     package struct Session: Sendable, Equatable {
@@ -19,42 +19,95 @@ package struct SessionTable: Sendable {
         package var hasScreen: Bool
         /// The property `LockedHint`.
         package var isLocked: Bool
+        /// Whether it belongs to a seat (`Seat`); one over ssh does not.
+        package var hasSeat: Bool
+        /// The property `Active`: whether it is the one that its seat shows; without a seat logind reports true.
+        package var isActive: Bool
+        /// Whether the user has logged out of it and only processes are left (`State` is `closing`): nobody can switch back to it.
+        package var isClosing: Bool
+        /// The kernel's audit session (`Audit`); nil for none.
+        package var login: UInt32?
 
         /// Describes a session.
-        package init(hasScreen: Bool, isLocked: Bool = false) {
+        package init(
+            hasScreen: Bool,
+            isLocked: Bool = false,
+            hasSeat: Bool = true,
+            isActive: Bool = true,
+            isClosing: Bool = false,
+            login: UInt32? = nil
+        ) {
             self.hasScreen = hasScreen
             self.isLocked = isLocked
+            self.hasSeat = hasSeat
+            self.isActive = isActive
+            self.isClosing = isClosing
+            self.login = login
+        }
+
+        /// Whether its seat shows another session.
+        var isBehind: Bool { hasSeat && !isActive }
+
+        fileprivate mutating func apply(_ change: Change) {
+            if let isLocked = change.isLocked { self.isLocked = isLocked }
+            if let isActive = change.isActive { self.isActive = isActive }
+        }
+    }
+
+    /// What a signal says about a session; nil for what it does not mention.
+    package struct Change: Sendable, Equatable {
+        /// `LockedHint`.
+        package var isLocked: Bool?
+        /// `Active`.
+        package var isActive: Bool?
+
+        /// Describes a change.
+        package init(isLocked: Bool? = nil, isActive: Bool? = nil) {
+            self.isLocked = isLocked
+            self.isActive = isActive
+        }
+
+        fileprivate mutating func add(_ later: Change) {
+            isLocked = later.isLocked ?? isLocked
+            isActive = later.isActive ?? isActive
         }
     }
 
     /// By object path.
-    private var sessions: [String: Session] = [:]
-    /// Sessions whose properties were requested, with the value of `LockedHint` that was announced meanwhile.
-    private var requested: [String: Bool?] = [:]
+    package private(set) var sessions: [String: Session] = [:]
+    /// Sessions whose properties were requested, with what was announced meanwhile.
+    private var requested: [String: Change] = [:]
+    /// Whether a session's desktop has ever announced by `LockedHint` that its screen was locked.
+    package private(set) var hasHeardLock = false
 
     /// Creates an empty table.
     package init() {}
 
     /// The properties of a session are requested now.
     package mutating func request(_ path: String) {
-        if requested[path] == nil { requested.updateValue(nil, forKey: path) }
+        if requested[path] == nil { requested[path] = Change() }
     }
+
+    /// The properties of a session could not be read; what is known of it stays.
+    package mutating func abandon(_ path: String) { requested[path] = nil }
 
     /// The properties of a session were received; nil for a session that ended, could not be read or is another user's.
     ///
-    /// `LockedHint` of a later signal wins.
+    /// What a later signal announced wins.
     package mutating func receive(_ path: String, _ session: Session?) -> Departure? {
         // A session that was removed meanwhile is not requested any more.
         guard let announced = requested.removeValue(forKey: path) else { return nil }
         guard var session else { return change(.sessionEnded) { $0[path] = nil } }
-        if let announced { session.isLocked = announced }
+        session.apply(announced)
+        hasHeardLock = hasHeardLock || session.isLocked
         return change(.screenLocked) { $0[path] = session }
     }
 
-    /// A session's screen was locked or unlocked.
-    package mutating func hint(_ path: String, isLocked: Bool) -> Departure? {
-        if requested[path] != nil { requested[path] = .some(isLocked) }
-        return change(.screenLocked) { $0[path]?.isLocked = isLocked }
+    /// A session's screen was locked or unlocked, or its seat shows it or another one from now on.
+    package mutating func announce(_ path: String, _ change: Change) -> Departure? {
+        requested[path]?.add(change)
+        if sessions[path] != nil, change.isLocked == true { hasHeardLock = true }
+        return self.change(.screenLocked) { $0[path]?.apply(change) }
     }
 
     /// A session's screen is asked to lock, also if it is not going to announce that it is.
@@ -79,6 +132,9 @@ package struct SessionTable: Sendable {
             sessions = sessions.filter { paths.contains($0.key) || requested[$0.key] != nil }
         }
     }
+
+    /// The sessions that the user has not logged out of.
+    var live: [Session] { sessions.values.filter { !$0.isClosing } }
 
     /// Makes a change; `reason` if the user left by it.
     private mutating func change(_ reason: Departure, _ body: (inout [String: Session]) -> Void) -> Departure?

@@ -2,7 +2,8 @@ import KeychainModel
 
 /// Watches one user's login sessions by logind's signals, and sleep.
 ///
-/// Nothing is polled: a session's properties are read when it is new, when logind or the bus came back, and after the wake-up.
+/// Nothing is polled: a session's properties are read when it is new, when logind or the bus came back, after the wake-up, and
+/// before a prompt ends because its session is not active.
 /// Signals of others than the verified owner of logind's name are ignored.
 ///
 /// ```swift
@@ -13,7 +14,7 @@ import KeychainModel
 ///     if departure == .suspend { await watch.allowSleep() }
 /// }
 /// ```
-package actor SessionWatch {
+package actor SessionWatch: SeatSessions {
     private let executor = BusExecutor()
     /// The thread that reads the bus.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -45,6 +46,9 @@ package actor SessionWatch {
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var connection: FprintConnection?
     private var table = SessionTable()
+    /// Told of each change of the table.
+    private var changeSinks: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    private var lastSink: UInt64 = 0
     /// Whether the sessions were read since the connection was made.
     private var hasRead = false
 
@@ -99,14 +103,7 @@ package actor SessionWatch {
     ///
     /// Before the first reply it waits for it, for at most a second.
     package func fault() async -> String? {
-        if case .unknown = hearing {
-            let limit = Task {
-                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
-                self.resumeWaiting()
-            }
-            await withCheckedContinuation { waiting.append($0) }
-            limit.cancel()
-        }
+        await waitForHearing()
         return switch hearing {
         case .unknown: "logind does not reply"
         case .heard: nil
@@ -114,9 +111,21 @@ package actor SessionWatch {
         }
     }
 
+    /// Waits for logind's first reply, for at most a second.
+    private func waitForHearing() async {
+        guard case .unknown = hearing else { return }
+        let limit = Task {
+            guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+            self.resumeWaiting()
+        }
+        await withCheckedContinuation { waiting.append($0) }
+        limit.cancel()
+    }
+
     private func learn(_ next: Hearing) {
         hearing = next
         resumeWaiting()
+        for sink in changeSinks.values { sink.yield() }
         if case .unheard(let reason) = next { onFault(reason) }
     }
 
@@ -155,9 +164,9 @@ package actor SessionWatch {
         case .suspend: if delaysSleep { departureSink.yield(.suspend) }
         case .logindReady: Task { await self.read() }
         case .session(.unknown(let path)): Task { await self.readNew(path) }
-        case .session(.removed(let path)): tell(table.remove(path))
-        case .session(.lock(let path)): tell(table.lock(path))
-        case .session(.hint(let path, let isLocked)): tell(table.hint(path, isLocked: isLocked))
+        case .session(.removed(let path)): change { $0.remove(path) }
+        case .session(.lock(let path)): change { $0.lock(path) }
+        case .session(.changed(let path, let change)): self.change { $0.announce(path, change) }
         case .closed:
             connection = nil
             if hasRead { learn(.unheard("the connection to the bus was lost")) }
@@ -167,8 +176,52 @@ package actor SessionWatch {
         }
     }
 
-    private func tell(_ departure: Departure?) {
-        if let departure { departureSink.yield(departure) }
+    /// Changes the table, and reports a departure and that there was a change.
+    private func change(_ body: (inout SessionTable) -> Departure?) {
+        let before = table.sessions
+        if let departure = body(&table) { departureSink.yield(departure) }
+        guard table.sessions != before else { return }
+        for sink in changeSinks.values { sink.yield() }
+    }
+
+    /// Whether logind is heard and a desktop of the user has announced by `LockedHint` that its screen was locked: then that is
+    /// when it is, and a screen saver may only have blanked it.
+    package var announcesLocks: Bool {
+        guard case .heard = hearing else { return false }
+        return table.hasHeardLock
+    }
+
+    // MARK: Seats
+
+    /// Whether a prompt of a login would be shown in a session that is not active on its seat.
+    ///
+    /// True only after the sessions were read anew: not every property is announced, and a switch may have been missed. They are
+    /// also read for a login without a session, which may have begun a moment ago. Before logind's first reply it waits for
+    /// it, for at most a second.
+    package func isAway(_ login: UInt32?) async -> Bool {
+        await waitForHearing()
+        guard isBehind(login) || !table.has(login) else { return false }
+        await refresh()
+        return isBehind(login)
+    }
+
+    private func isBehind(_ login: UInt32?) -> Bool {
+        guard case .heard = hearing else { return false }
+        return table.isAway(login)
+    }
+
+    /// Waits until a login is away; false if the task was cancelled before.
+    package func waitUntilAway(_ login: UInt32?) async -> Bool {
+        let (changes, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        lastSink += 1
+        let number = lastSink
+        changeSinks[number] = sink
+        defer { changeSinks[number] = nil }
+        var change = changes.makeAsyncIterator()
+        repeat {
+            if await isAway(login) { return !Task.isCancelled }
+        } while await change.next(isolation: self) != nil
+        return false
     }
 
     // MARK: Reading
@@ -176,6 +229,21 @@ package actor SessionWatch {
     /// Reads all sessions of the user, without a switch of threads at each reply.
     private func read() async {
         await withTaskExecutorPreference(executor) { await self.readAll() }
+    }
+
+    /// Reads all sessions again; what is known stays if logind does not reply.
+    private func refresh() async {
+        await withTaskExecutorPreference(executor) { await self.readAgain() }
+    }
+
+    private func readAgain() async {
+        guard let owner = try? await connection?.logindOwner(), let bus = connection?.bus else { return }
+        let manager = Bus.Target(owner, Login1.path, Login1.managerInterface)
+        guard let reply = try? await bus.call(manager, "ListSessions"),
+            let paths = try? Self.paths(of: userID, in: reply)
+        else { return }
+        change { $0.keep(paths) }
+        for path in paths { await read(path, of: owner, isKnown: true) }
     }
 
     private func readNew(_ path: String) async {
@@ -205,18 +273,21 @@ package actor SessionWatch {
         } catch {
             return learn(.unheard("logind: ListSessions failed"))
         }
-        tell(table.keep(paths))
+        change { $0.keep(paths) }
         for path in paths { await read(path, of: owner) }
         hasRead = true
         learn(.heard)
     }
 
-    private func read(_ path: String, of owner: String) async {
+    /// Reads a session's properties; what is known of it stays if `isKnown` and logind does not reply.
+    private func read(_ path: String, of owner: String, isKnown: Bool = false) async {
         guard let bus = connection?.bus else { return }
         table.request(path)
         let session = Bus.Target(owner, path, propertiesInterface)
         let reply = try? await bus.call(session, "GetAll", [.string(Login1.sessionInterface)])
-        tell(table.receive(path, reply?.first.flatMap { Self.session($0, of: userID) }))
+        if isKnown, reply == nil { return table.abandon(path) }
+        let found = reply?.first.flatMap { Self.session($0, of: userID) }
+        change { $0.receive(path, found) }
     }
 
     /// The paths in the reply to `ListSessions`, `a(susso)`.
@@ -237,7 +308,23 @@ package actor SessionWatch {
         return SessionTable.Session(
             hasScreen: ["x11", "wayland", "mir"].contains(properties.property("Type")?.text),
             // Desktops that do not announce it still send `Lock`.
-            isLocked: properties.property("LockedHint")?.truth ?? false
+            isLocked: properties.property("LockedHint")?.truth ?? false,
+            hasSeat: seat(properties.property("Seat")) != "",
+            isActive: properties.property("Active")?.truth ?? true,
+            isClosing: properties.property("State")?.text == "closing",
+            login: login(properties.property("Audit"))
         )
+    }
+
+    /// The name in `Seat`, `(so)`; empty without a seat.
+    private static func seat(_ value: BusValue?) -> String {
+        guard case .structure(let fields)? = value else { return "" }
+        return fields.first?.text ?? ""
+    }
+
+    /// The number in `Audit`; nil for the two numbers of no audit session.
+    private static func login(_ value: BusValue?) -> UInt32? {
+        guard case .uint32(let number)? = value, number != 0, number != UInt32.max else { return nil }
+        return number
     }
 }

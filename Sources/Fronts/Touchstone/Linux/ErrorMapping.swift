@@ -88,7 +88,7 @@ extension TouchstoneError.Code {
             case .timeout: .timedOut
             case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
-            case .suspended: .systemCancelled
+            case .suspended, .sessionInactive: .systemCancelled
             case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway, .programUnverified,
                 .filesReplaced, .unconfirmedChange:
                 .serviceFailed

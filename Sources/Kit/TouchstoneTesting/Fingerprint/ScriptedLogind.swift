@@ -14,27 +14,43 @@ package struct ScriptedSession: Sendable {
     package var sessionClass: String
     /// The property `LockedHint`.
     package var isLocked: Bool
+    /// The seat's name; empty without one, as over ssh.
+    package var seat: String
+    /// The property `Active`.
+    package var isActive: Bool
+    /// The property `State`.
+    package var state: String
+    /// The property `Audit`: the kernel's audit session, 0 for none.
+    package var audit: UInt32
 
-    /// Describes a session, of this process's user by default.
+    /// Describes a session, of this process's user and active on a seat by default.
     package init(
         _ id: String,
         userID: UInt32 = geteuid(),
         type: String = "wayland",
         sessionClass: String = "user",
-        isLocked: Bool = false
+        isLocked: Bool = false,
+        seat: String = "seat0",
+        isActive: Bool = true,
+        state: String = "active",
+        audit: UInt32 = 0
     ) {
         self.id = id
         self.userID = userID
         self.type = type
         self.sessionClass = sessionClass
         self.isLocked = isLocked
+        self.seat = seat
+        self.isActive = isActive
+        self.state = state
+        self.audit = audit
     }
 
     var path: String { ScriptedLogind.path(of: id) }
 
     /// The element of `ListSessions`: ID, user, user's name, seat, object path.
     var listed: BusValue {
-        .structure([.string(id), .uint32(userID), .string("user"), .string("seat0"), .objectPath(path)])
+        .structure([.string(id), .uint32(userID), .string("user"), .string(seat), .objectPath(path)])
     }
 
     var properties: BusValue {
@@ -44,6 +60,11 @@ package struct ScriptedSession: Sendable {
         let values: [(String, BusValue)] = [
             ("User", user), ("Type", .string(type)), ("Class", .string(sessionClass)),
             ("LockedHint", .boolean(isLocked)),
+            (
+                "Seat",
+                .structure([.string(seat), .objectPath(seat.isEmpty ? "/" : Login1.path + "/seat/" + seat)])
+            ),
+            ("Active", .boolean(isActive)), ("State", .string(state)), ("Audit", .uint32(audit)),
         ]
         return .array(of: "{sv}", values.map { .entry(.string($0.0), .variant($0.1)) })
     }
@@ -55,6 +76,7 @@ package actor ScriptedLogind {
     private let delays = SleepDelays()
     private let sessions: Guarded<[ScriptedSession]>
     private let sessionReads = Guarded(0)
+    private let switches = Guarded<Set<String>>([])
 
     /// Takes logind's name.
     ///
@@ -65,6 +87,7 @@ package actor ScriptedLogind {
     package init(_ bus: PrivateBus, sessions: [ScriptedSession] = []) async throws {
         let delays = delays
         let reads = sessionReads
+        let switches = switches
         let list = Guarded(sessions)
         self.sessions = list
         peer = try await BusPeer(address: bus.address) { call in
@@ -77,7 +100,16 @@ package actor ScriptedLogind {
                     return BusPeer.Answer(error: "org.freedesktop.DBus.Error.UnknownObject")
                 }
                 reads.withLock { $0 += 1 }
-                return BusPeer.Answer([session.properties])
+                var answer = BusPeer.Answer([session.properties])
+                if switches.withLock({ $0.remove(session.id) }) != nil {
+                    list.withLock { list in
+                        for index in list.indices where list[index].id == session.id {
+                            list[index].isActive.toggle()
+                        }
+                    }
+                    answer.before = [Self.activeSignal(session.id, !session.isActive)]
+                }
+                return answer
             default: return nil
             }
         }
@@ -130,10 +162,10 @@ package actor ScriptedLogind {
         }
     }
 
-    /// A session begins.
-    package func add(_ session: ScriptedSession) async throws {
+    /// A session begins, with a signal or before it.
+    package func add(_ session: ScriptedSession, announces: Bool = true) async throws {
         sessions.withLock { $0.append(session) }
-        try await tell("SessionNew", session.id)
+        if announces { try await tell("SessionNew", session.id) }
     }
 
     /// A session ends.
@@ -144,13 +176,29 @@ package actor ScriptedLogind {
 
     /// Changes `LockedHint`, as a desktop does whose screen is locked or unlocked.
     package func setLocked(_ id: String, _ isLocked: Bool = true) async throws {
-        sessions.withLock { sessions in
-            for index in sessions.indices where sessions[index].id == id {
-                sessions[index].isLocked = isLocked
-            }
-        }
+        change(id) { $0.isLocked = isLocked }
         try await peer.emit(Self.hintSignal(id, isLocked))
         try await peer.flush()
+    }
+
+    /// Changes `Active`, as when the seat shows another session or this one again.
+    package func setActive(_ id: String, _ isActive: Bool) async throws {
+        change(id) { $0.isActive = isActive }
+        try await peer.emit(Self.activeSignal(id, isActive))
+        try await peer.flush()
+    }
+
+    /// Makes the seat show another session, or this one again, while its properties are read the next time: the reply with the
+    /// former value comes after the signal.
+    package func switchWhileRead(_ id: String) { _ = switches.withLock { $0.insert(id) } }
+
+    /// Changes `State` without a signal, as logind does.
+    package func setState(_ id: String, _ state: String) { change(id) { $0.state = state } }
+
+    private func change(_ id: String, _ body: (inout ScriptedSession) -> Void) {
+        sessions.withLock { sessions in
+            for index in sessions.indices where sessions[index].id == id { body(&sessions[index]) }
+        }
     }
 
     /// Asks a session to lock its screen (`loginctl lock-session`); the hint does not change.
@@ -168,13 +216,21 @@ package actor ScriptedLogind {
     static func path(of id: String) -> String { Login1.sessionPath + id }
 
     static func hintSignal(_ id: String, _ isLocked: Bool) -> BusPeer.Signal {
+        changeSignal(id, "LockedHint", isLocked)
+    }
+
+    static func activeSignal(_ id: String, _ isActive: Bool) -> BusPeer.Signal {
+        changeSignal(id, "Active", isActive)
+    }
+
+    private static func changeSignal(_ id: String, _ property: String, _ value: Bool) -> BusPeer.Signal {
         BusPeer.Signal(
             path(of: id),
             propertiesInterface,
             "PropertiesChanged",
             [
                 .string(Login1.sessionInterface),
-                .array(of: "{sv}", [.entry(.string("LockedHint"), .variant(.boolean(isLocked)))]),
+                .array(of: "{sv}", [.entry(.string(property), .variant(.boolean(value)))]),
                 .strings([]),
             ]
         )

@@ -28,10 +28,7 @@ package actor SignalForger {
 
     /// Emits logind's signal that the machine is about to sleep.
     package func forgeSleep() async throws {
-        let signal = ScriptedLogind.sleepSignal(true)
-        try await peer.emit(signal)
-        for connection in try await connections() { try await peer.emit(signal, to: connection) }
-        try await peer.flush()
+        try await forge(ScriptedLogind.sleepSignal(true))
     }
 
     /// Emits logind's signals that the screen of a session was locked, is to be locked, and that the session ended.
@@ -43,9 +40,19 @@ package actor SignalForger {
             BusPeer.Signal(path, Login1.sessionInterface, "Lock", []),
             BusPeer.Signal(Login1.path, Login1.managerInterface, "SessionRemoved", removed),
         ] {
-            try await peer.emit(signal)
-            for connection in try await connections() { try await peer.emit(signal, to: connection) }
+            try await forge(signal)
         }
+    }
+
+    /// Emits logind's signal that a seat shows a session, or shows another one.
+    package func forgeActive(_ isActive: Bool, of session: String) async throws {
+        try await forge(ScriptedLogind.activeSignal(session, isActive))
+    }
+
+    /// Emits a signal, as a broadcast and to each connection by its unique name.
+    package func forge(_ signal: BusPeer.Signal) async throws {
+        try await peer.emit(signal)
+        for connection in try await connections() { try await peer.emit(signal, to: connection) }
         try await peer.flush()
     }
 

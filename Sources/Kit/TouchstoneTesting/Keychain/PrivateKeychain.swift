@@ -23,6 +23,8 @@ package final class PrivateKeychain: Sendable {
 
     /// The private bus, kept alive for the daemon.
     private let bus: PrivateBus?
+    /// Variables for the daemon.
+    private let environment: [String: String]
     private let lines: [String]
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
@@ -38,9 +40,15 @@ package final class PrivateKeychain: Sendable {
     ///   - bus: the system bus with fprintd; nil for none.
     ///   - tpm: a chip's transport, for example ``TPMRecorder/tcti``; nil for keys in software.
     ///   - settings: more lines for the daemon's configuration.
+    ///   - environment: more variables for the daemon.
     /// - Throws: ``TestKitError`` or ``TerminalError`` when a file or a terminal cannot be created.
-    package convenience init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
-        try self.init(bus: bus, tpm: tpm, settings: settings) { home in
+    package convenience init(
+        bus: PrivateBus? = nil,
+        tpm: String? = nil,
+        settings: [String] = [],
+        environment: [String: String] = [:]
+    ) throws {
+        try self.init(bus: bus, tpm: tpm, settings: settings, environment: environment) { home in
             try ScriptedPinentry.owner(passcode: Self.passcode, home: home)
         }
     }
@@ -50,9 +58,11 @@ package final class PrivateKeychain: Sendable {
         bus: PrivateBus?,
         tpm: String?,
         settings: [String],
+        environment: [String: String] = [:],
         pinentry: (_ home: String) throws -> ScriptedPinentry
     ) throws {
         self.bus = bus
+        self.environment = environment
         home = try TemporaryDirectory()
         let path = home.path
         guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }) else {
@@ -78,9 +88,10 @@ package final class PrivateKeychain: Sendable {
     package static func ready(
         bus: PrivateBus? = nil,
         tpm: String? = nil,
-        settings: [String] = []
+        settings: [String] = [],
+        environment: [String: String] = [:]
     ) async throws -> PrivateKeychain {
-        let keychain = try PrivateKeychain(bus: bus, tpm: tpm, settings: settings)
+        let keychain = try PrivateKeychain(bus: bus, tpm: tpm, settings: settings, environment: environment)
         try await keychain.start()
         try keychain.client.setUp(keychain.prompt())
         return keychain
@@ -124,7 +135,7 @@ package final class PrivateKeychain: Sendable {
         let process = try await ChildProcess.start(
             command[0],
             Array(command.dropFirst()),
-            environment: ["TOUCHSTONE_HOME": home.path, "HOME": home.path],
+            environment: environment.merging(["TOUCHSTONE_HOME": home.path, "HOME": home.path]) { $1 },
             log: home.appending("daemon.stderr")
         )
         daemon.withLock { $0 = process }

@@ -38,6 +38,7 @@ package final class ScriptedPrompter: SecretPrompter {
         var obstacle: PromptError?
         var waits: [String] = []
         var isLost = false
+        var logins: [String: UInt32] = [:]
     }
 
     private let state = Watched(State())
@@ -74,6 +75,14 @@ package final class ScriptedPrompter: SecretPrompter {
 
     /// Whether boxes are not lost.
     package func stillShows(at origin: PromptOrigin) async -> Bool { state.update { !$0.isLost } }
+
+    /// Makes a terminal one of a login.
+    package func put(_ terminal: String, in login: UInt32) { state.update { $0.logins[terminal] = login } }
+
+    /// The login of a request's terminal.
+    package func login(at origin: PromptOrigin, of user: UInt32) async -> UInt32? {
+        origin.terminal.flatMap { terminal in state.update { $0.logins[terminal] } }
+    }
 
     /// Waits until the box with this number, counted from 1, is shown.
     package func box(_ number: Int) async -> Prompt {

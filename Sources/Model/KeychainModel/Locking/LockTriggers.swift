@@ -19,8 +19,10 @@ public struct LockTriggers: Sendable, Equatable {
 public struct LockingStatus: Sendable, Equatable {
     /// What the daemon's settings name.
     public var triggers: LockTriggers
-    /// Why locked screens and sleep are not announced to the daemon, in words; nil if they are, or lock nothing.
+    /// Why logind does not announce locked screens and sleep to the daemon, in words; nil if it does, or they lock nothing.
     public var sessionsFault: String?
+    /// The screen saver on the session bus that announces locked screens, by its name there; nil if none does.
+    public var screenSaver: String?
     /// The whole seconds that are left of `lock --after`, rounded up; nil if it was not given, or the keychain was locked since.
     public var secondsLeft: Int64?
 
@@ -28,10 +30,12 @@ public struct LockingStatus: Sendable, Equatable {
     public init(
         triggers: LockTriggers = LockTriggers(),
         sessionsFault: String? = nil,
+        screenSaver: String? = nil,
         secondsLeft: Int64? = nil
     ) {
         self.triggers = triggers
         self.sessionsFault = sessionsFault
+        self.screenSaver = screenSaver
         self.secondsLeft = secondsLeft
     }
 }

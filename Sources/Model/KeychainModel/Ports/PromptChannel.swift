@@ -39,4 +39,16 @@ public struct PromptClient: Sendable, Hashable {
         self.process = process
         self.start = start
     }
+
+    /// The process's login, if it is still the same process.
+    ///
+    /// - Parameter user: whose login it has to be.
+    /// - Returns: the kernel's audit session; nil without one, and if the process cannot be identified.
+    package func login(of user: UInt32) -> UInt32? {
+        guard start > 0, let login = KernelLogin.number(of: process, user: user),
+            // Read after the login, which could else be that of a later process with this pid.
+            ProcessStat(of: process)?.start == start
+        else { return nil }
+        return login
+    }
 }

@@ -41,6 +41,15 @@ public protocol SecretPrompter: Sendable {
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer
 
+    /// The login of the place where the prompt for a request from `origin` would be shown, to tell whether its session is
+    /// active.
+    ///
+    /// - Parameters:
+    ///   - origin: where to show it.
+    ///   - user: whose login it has to be.
+    /// - Returns: the kernel's audit session; nil if it is unknown.
+    func login(at origin: PromptOrigin, of user: UInt32) async -> UInt32?
+
     /// A prompter for a likely prompt: it starts what it can before the content is known.
     ///
     /// Destroying it ends what was started and not used.
@@ -58,6 +67,12 @@ extension SecretPrompter {
 
     /// True: the prompter itself shows it.
     public func stillShows(at origin: PromptOrigin) async -> Bool { true }
+
+    /// That of the requesting process: whoever may have a prompt on a terminal descends from the process that holds it, with
+    /// its login, and the name of a display does not tell whose it is.
+    public func login(at origin: PromptOrigin, of user: UInt32) async -> UInt32? {
+        origin.client.flatMap { $0.login(of: user) }
+    }
 
     /// Nil: there is no terminal to show it on.
     public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? { nil }

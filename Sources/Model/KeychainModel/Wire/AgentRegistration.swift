@@ -11,8 +11,16 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
         /// Its controlling terminal `/dev/…`, in the session whose leader has this pid and start time (clock ticks
         /// since boot, `/proc/PID/stat`, field 22), and the agent's login (``KernelLogin``); nil without one.
         case terminal(path: String, session: Int32, start: UInt64, login: UInt32? = nil)
-        /// The display of the user's graphical session: `DISPLAY` and `WAYLAND_DISPLAY`, at least one of them.
-        case graphical(display: String?, waylandDisplay: String?)
+        /// The display of the user's graphical session: `DISPLAY` and `WAYLAND_DISPLAY`, at least one of them, and the agent's
+        /// login; nil without one, as for services of the user's service manager.
+        case graphical(display: String?, waylandDisplay: String?, login: UInt32? = nil)
+
+        /// The agent's login (``KernelLogin``); nil without one.
+        public var login: UInt32? {
+            switch self {
+            case .terminal(_, _, _, let login), .graphical(_, _, let login): login
+            }
+        }
     }
 
     /// The longest name of a place, in bytes.
@@ -41,12 +49,12 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
             writer.write(optionalUnsigned: login.map { UInt64($0) })
             writer.writeNull()
             writer.writeNull()
-        case .graphical(let display, let waylandDisplay):
+        case .graphical(let display, let waylandDisplay, let login):
             writer.write(unsigned: 2)
             writer.writeNull()
             writer.writeNull()
             writer.writeNull()
-            writer.writeNull()
+            writer.write(optionalUnsigned: login.map { UInt64($0) })
             writer.write(optionalText: display)
             writer.write(optionalText: waylandDisplay)
         }
@@ -63,20 +71,16 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
                 session > 0
             else { throw WireError.malformed }
             let start = try reader.readUnsigned()
-            let login = try reader.readOptional { reader in
-                guard let login = UInt32(exactly: try reader.readUnsigned()) else {
-                    throw WireError.malformed
-                }
-                return login
-            }
+            let login = try reader.readLogin()
             place = .terminal(path: path, session: session, start: start, login: login)
             for _ in 0..<2 { try reader.readNull() }
         case 2:
-            for _ in 0..<4 { try reader.readNull() }
+            for _ in 0..<3 { try reader.readNull() }
+            let login = try reader.readLogin()
             let display = try reader.readOptional { try $0.readName() }
             let waylandDisplay = try reader.readOptional { try $0.readName() }
             guard display != nil || waylandDisplay != nil else { throw WireError.malformed }
-            place = .graphical(display: display, waylandDisplay: waylandDisplay)
+            place = .graphical(display: display, waylandDisplay: waylandDisplay, login: login)
         default: throw WireError.malformed
         }
         version = try reader.readName()
@@ -112,6 +116,13 @@ public struct AgentAdmission: WireBody, Sendable, Equatable {
 }
 
 extension CBORReader {
+    fileprivate mutating func readLogin() throws -> UInt32? {
+        try readOptional { reader in
+            guard let login = UInt32(exactly: try reader.readUnsigned()) else { throw WireError.malformed }
+            return login
+        }
+    }
+
     /// Reads a name in an agent's message: a terminal, a display, a version, a cause.
     mutating func readName() throws -> String {
         let name = try readText()

@@ -55,7 +55,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 35)
+        writer.writeArrayHead(count: 36)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -90,12 +90,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(locking.triggers.sleep)
         writer.write(optionalUnsigned: locking.triggers.idle.map { UInt64($0.components.seconds) })
         writer.write(optionalText: locking.sessionsFault)
+        writer.write(optionalText: locking.screenSaver)
         writer.write(optionalUnsigned: locking.secondsLeft.map { UInt64(clamping: $0) })
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(35)
+        try reader.readFields(36)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -138,6 +139,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
                 idle: try reader.readOptional { try Self.readSeconds(&$0) }.map(Duration.seconds)
             ),
             sessionsFault: try reader.readOptional { try $0.readText() },
+            screenSaver: try reader.readOptional { try $0.readText() },
             secondsLeft: try reader.readOptional { try Self.readSeconds(&$0) }
         )
         authentication = status

@@ -149,6 +149,7 @@ extension StatusReply {
             ("locksAfterIdleSeconds", .optional(locking.triggers.idle?.components.seconds)),
             ("locksInSeconds", .optional(locking.secondsLeft)),
             ("sessionsFault", .optional(locking.sessionsFault)),
+            ("screenSaver", .optional(locking.screenSaver)),
             ("daemonVersion", .text(daemonVersion)),
             ("daemonProcess", .number(daemonProcess)),
         ])

@@ -82,6 +82,11 @@ enum CauseText {
         case .passcodeDelayed: ("too many wrong passcodes: the next attempt is not allowed yet", nil)
         case .passcodeDue: ("enter the passcode before using a finger again", "touchstone unlock")
         case .suspended: ("the machine is about to sleep", "try again")
+        case .sessionInactive:
+            (
+                "another session is active on this screen, so nobody would see the prompt",
+                "switch back to the session in which you started it, and try again"
+            )
         case .attemptsUnavailable:
             ("failed attempts cannot be recorded, so no attempt is allowed", "touchstone doctor")
         case .weakPasscode: ("the passcode is too weak", "choose at least 12 characters, or 5 words")

@@ -5,7 +5,9 @@ extension LockingStatus {
     /// The triggers of the settings.
     var sentence: String {
         var parts: [String] = []
-        if triggers.screen { parts.append("with the screen") }
+        if triggers.screen {
+            parts.append("with the screen" + (screenSaver.map { " (\($0))" } ?? ""))
+        }
         if triggers.sleep { parts.append("before sleep") }
         if let idle = triggers.idle {
             parts.append("after \(DateText.duration(seconds: idle.components.seconds)) without use")
@@ -16,7 +18,7 @@ extension LockingStatus {
     /// Why the triggers do not work; nil if they do.
     var trouble: String? {
         guard let sessionsFault else { return nil }
-        switch (triggers.screen, triggers.sleep) {
+        switch (triggers.screen && screenSaver == nil, triggers.sleep) {
         case (true, true): return "a locked screen and sleep do not lock it: \(sessionsFault)"
         case (true, false): return "a locked screen does not lock it: \(sessionsFault)"
         case (false, true): return "sleep does not lock it: \(sessionsFault)"
