@@ -383,8 +383,9 @@ let tested: [Target] = [
     tests(
         "DaemonTests",
         [
-            "CBOR", "CLinux", "Desk", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory",
-            "TouchstoneDaemon", "TouchstoneTesting", "touchstone", "touchstone-agent", "touchstoned",
+            "CBOR", "CLinux", "Desk", "FingerprintDriver", "KeychainClient", "KeychainModel", "Primitives",
+            "SecretMemory", "TouchstoneDaemon", "TouchstoneTesting", "touchstone", "touchstone-agent",
+            "touchstoned",
             "touchstoned-testing",
         ]
     ),

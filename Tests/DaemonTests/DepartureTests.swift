@@ -1,3 +1,4 @@
+import FingerprintDriver
 import Glibc
 import KeychainClient
 import KeychainModel
@@ -135,7 +136,7 @@ struct DepartureTests {
         #expect(try scene.keychain.client.status().keybag == .unlocked)
         try scene.keychain.client.lock()
         try await scene.logind.remove("ssh")
-        try await Deadline.wait(for: "a refusal") {
+        try await Deadline.wait(for: "a refusal") { () -> Bool? in
             do throws(KeychainError) {
                 try scene.keychain.client.unlock(scene.keychain.prompt())
                 try scene.keychain.client.lock()
