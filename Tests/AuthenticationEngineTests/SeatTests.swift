@@ -73,7 +73,9 @@ struct SeatTests {
             case .lockout:
                 world.keybag.moveToHardware()
                 try await engine.protectLockout(request)
-            case .migrate: try await engine.migrate(request)
+            case .migrate:
+                world.keybag.moveToHardware()
+                try await engine.migrate(request)
             case .password: _ = try await engine.applicationPassword(.opening, request)
             }
         }
