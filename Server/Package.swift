@@ -106,11 +106,22 @@ let package = Package(
             path: "Tests/store-writer",
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
+        // Password hashes of other programs, verified by the libraries of their schemes.
+        .target(
+            name: "ImportedPasswords",
+            dependencies: [
+                "CArgon2", "CCrypt", "RelyingParty", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
         // The HTTP service: configuration, routes, errors, metrics.
         .target(
             name: "TouchstoneServer",
             dependencies: [
-                "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "SecureRandom", "WebAuthn",
+                "AccountStore", "ImportedPasswords", "PostgreSQLStore", "RelyingParty", "SQLiteStore",
+                "SecureRandom", "WebAuthn",
                 .product(name: "FrequentWords", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -211,6 +222,11 @@ let package = Package(
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ImportedPasswordsTests",
+            dependencies: ["ImportedPasswords"],
             swiftSettings: settings
         ),
         // An authenticator, its manufacturer, and a TPM, all in software.

@@ -55,7 +55,7 @@ struct VerifyAudit: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.read()
-        let progress = AuditProgress()
+        let progress = CountProgress("events checked")
         do {
             let text = try await ServerProgram.verifyAudit(configuration, head: head, progress: progress.show)
             progress.end()
@@ -64,6 +64,52 @@ struct VerifyAudit: AsyncParsableCommand {
             progress.end()
             throw Failure.report(error)
         }
+    }
+}
+
+/// The command `touchstone-server import-users`.
+struct ImportUsers: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import-users",
+        abstract: "Make accounts with password hashes of another program, also while servers run.",
+        discussion: """
+            Each line is a JSON object: username; displayName, passwordHash and mustChangePassword
+            may be left out. Hashes are bcrypt, argon2id, argon2i, scrypt and yescrypt. A hash is
+            replaced by the server's own when its owner signs in. Names that are there are passed
+            over. Lines that are refused are named on standard error; the exit status is then 65.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Only check the lines: write nothing.")
+    var dryRun = false
+
+    @Argument(help: "The file; - is standard input.", completion: .file())
+    var file: String
+
+    func run() async throws {
+        let configuration = try options.read()
+        let progress = CountProgress("lines")
+        let summary: UserImportSummary
+        do {
+            summary = try await ServerProgram.importUsers(
+                configuration,
+                from: file,
+                isDryRun: dryRun,
+                refused: { line in
+                    progress.end()
+                    Failure.say(line)
+                },
+                progress: progress.show
+            )
+            progress.end()
+        } catch {
+            progress.end()
+            throw Failure.report(error)
+        }
+        print(summary)
+        if summary.refused > 0 { throw Failure.data }
     }
 }
 

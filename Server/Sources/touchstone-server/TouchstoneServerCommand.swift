@@ -64,12 +64,15 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
             SIGHUP reads the file, certificates, secrets and lists again; the log says what changed.
 
             Exit status: 0 done; 64 wrong usage; 65 verify-audit found that the audit log was
-            changed; 69 the database is not there or not up to date;
+            changed, or import-users refused lines; 66 the file to import cannot be read; 69 the
+            database is not there or not up to date;
             75 a shutdown closed connections whose requests did not end in shutdown-timeout;
             78 the configuration is wrong; 1 anything else.
             """,
         version: ServerVersion.text,
-        subcommands: [Serve.self, CheckConfig.self, Migrate.self, VerifyAudit.self, ShowVersion.self],
+        subcommands: [
+            Serve.self, CheckConfig.self, Migrate.self, VerifyAudit.self, ImportUsers.self, ShowVersion.self,
+        ],
         defaultSubcommand: Serve.self
     )
 }
@@ -99,7 +102,9 @@ enum Failure {
     /// EX_CONFIG of sysexits.h.
     static let configuration = ExitCode(78)
     /// EX_DATAERR of sysexits.h.
-    static let tampering = ExitCode(65)
+    static let data = ExitCode(65)
+    /// EX_NOINPUT of sysexits.h.
+    static let noInput = ExitCode(66)
     /// EX_TEMPFAIL of sysexits.h.
     static let cut = ExitCode(75)
     /// EX_UNAVAILABLE of sysexits.h.
@@ -111,8 +116,13 @@ enum Failure {
     static func report(_ error: any Error) -> ExitCode {
         // It is in the log.
         if error is ShutdownCut { return cut }
-        FileHandle.standardError.write(Data("touchstone-server: \(error)\n".utf8))
+        say("\(error)")
         return status(of: error)
+    }
+
+    /// Writes a message to standard error.
+    static func say(_ text: String) {
+        FileHandle.standardError.write(Data("touchstone-server: \(text)\n".utf8))
     }
 
     /// Reports an error of the running server, as a line of its log if that is for programs.
@@ -127,7 +137,8 @@ enum Failure {
     private static func status(of error: any Error) -> ExitCode {
         switch error {
         case is ConfigurationFault: return configuration
-        case is AuditTampering: return tampering
+        case is AuditTampering: return data
+        case is InputFault: return noInput
         case let error as StartError: return error.kind == .configuration ? configuration : unavailable
         default: return .failure
         }

@@ -44,7 +44,7 @@ extension ServerTests {
         func manual() async throws {
             let page = try shared("man/touchstone-server.8")
             let help = try await run("--help").text
-            for command in ["serve", "check-config", "migrate", "verify-audit", "version"] {
+            for command in ["serve", "check-config", "migrate", "verify-audit", "import-users", "version"] {
                 #expect(page.contains("Cm \(command)") || page.contains(" | \(command)"), "\(command)")
                 #expect(help.contains("\n  \(command)"), "\(command)")
                 let (status, own) = try await run(command, "--help")
@@ -61,7 +61,7 @@ extension ServerTests {
                 let words = items.flatMap { $0.dropFirst(7).split(whereSeparator: { " ,".contains($0) }) }
                 #expect(words.contains { $0 == key }, "\(key) is not in the manual")
             }
-            for status in [0, 1, 64, 65, 69, 75, 78] { #expect(page.contains("\n.It \(status)\n")) }
+            for status in [0, 1, 64, 65, 66, 69, 75, 78] { #expect(page.contains("\n.It \(status)\n")) }
         }
 
         /// Whether a setting has this name.

@@ -1,6 +1,8 @@
+internal import ImportedPasswords
 internal import RelyingParty
 
-/// Derives passwords in the bounded pool; the cost does not depend on whether the user exists.
+/// Derives passwords in the bounded pool; the cost does not depend on whether the user exists, except that an imported hash
+/// has its own cost until its owner signs in.
 struct PasswordChecker: Sendable {
     let pool: DerivationPool
     /// The maximum number of derivations running or waiting.
@@ -28,7 +30,7 @@ struct PasswordChecker: Sendable {
     enum Verdict: Sendable {
         /// The password is correct.
         ///
-        ///   - rehashed: its hash with the configured cost; nil: the stored hash has that cost.
+        ///   - rehashed: its hash in the server's own form with the configured cost; nil: the stored hash has both.
         case correct(rehashed: String?)
         case wrong
     }
@@ -37,7 +39,7 @@ struct PasswordChecker: Sendable {
     ///
     /// - Throws: ``DerivationPool/Overloaded``.
     func check(_ password: String, against stored: String?) async throws -> Verdict {
-        let hash = stored.flatMap { PasswordHash($0) }
+        let hash = stored.flatMap(StoredHash.init)
         let (cost, stranger) = (cost, stranger)
         return try await timed {
             guard let hash else {
@@ -64,5 +66,36 @@ struct PasswordChecker: Sendable {
         let value = try await pool.run(body)
         metrics.passwordDerived(in: ContinuousClock.now - start)
         return value
+    }
+}
+
+/// A hash as it is stored: the server's own, or an imported one whose owner has not signed in since.
+private enum StoredHash: Sendable {
+    case own(PasswordHash)
+    case imported(ImportedPassword)
+
+    /// Nil: the text has neither form.
+    init?(_ text: String) {
+        if let hash = PasswordHash(text) {
+            self = .own(hash)
+        } else if let hash = try? ImportedPassword(text) {
+            self = .imported(hash)
+        } else {
+            return nil
+        }
+    }
+
+    func matches(_ password: String) throws -> Bool {
+        switch self {
+        case .own(let hash): try hash.matches(password)
+        case .imported(let hash): try hash.matches(password)
+        }
+    }
+
+    func needsRehash(_ cost: PasswordHash.Cost) -> Bool {
+        switch self {
+        case .own(let hash): hash.needsRehash(cost)
+        case .imported: true
+        }
     }
 }
