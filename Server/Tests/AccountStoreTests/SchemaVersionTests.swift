@@ -12,8 +12,8 @@ struct SchemaVersionTests {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 7))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (7, 7))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 8))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (8, 8))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         // A schema from before transactions were listed.
@@ -21,9 +21,9 @@ struct SchemaVersionTests {
             try SQLiteFile.run(statement, on: file.path)
         }
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 7))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 8))
         await (try SQLiteStore.open(.init(path: file.path))).close()
-        try SQLiteFile.run("UPDATE schema_version SET version = 8", on: file.path)
+        try SQLiteFile.run("UPDATE schema_version SET version = 9", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -36,25 +36,27 @@ struct SchemaVersionTests {
         let database = try await cluster.makeDatabase(migrated: false)
         let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 7))
-        #expect(try PostgreSQLStore.migrate(configuration) == (7, 7))
+        #expect(try PostgreSQLStore.migrate(configuration) == (0, 8))
+        #expect(try PostgreSQLStore.migrate(configuration) == (8, 8))
         try cluster.psql(
             (Self.withoutLater + ["UPDATE schema_version SET version = 1"]).joined(separator: "; "),
             in: database.name
         )
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 7))
-        try cluster.psql("UPDATE schema_version SET version = 8", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (1, 8))
+        try cluster.psql("UPDATE schema_version SET version = 9", in: database.name)
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
         await database.remove()
         #expect(throws: StoreError(.unavailable)) { try PostgreSQLStore.open(configuration) }
     }
 
-    private static let withoutRecovery = [
-        "DROP TABLE recovery_codes", "DROP TABLE account_links", "ALTER TABLE sessions DROP COLUMN task",
-        "ALTER TABLE accounts DROP COLUMN password_must_change",
-    ]
+    private static let withoutRoles = ["ALTER TABLE admin_tokens DROP COLUMN role"]
+    private static let withoutRecovery =
+        withoutRoles + [
+            "DROP TABLE recovery_codes", "DROP TABLE account_links", "ALTER TABLE sessions DROP COLUMN task",
+            "ALTER TABLE accounts DROP COLUMN password_must_change",
+        ]
     private static let withoutKeys = "DROP TABLE token_keys"
     private static let withoutAudience =
         withoutRecovery + [
@@ -85,7 +87,7 @@ struct SchemaVersionTests {
             "DROP TABLE kept",
             "UPDATE schema_version SET version = 2",
         ] { try SQLiteFile.run(statement, on: file.path) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 7))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 8))
         try await file.use { store in
             let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
             #expect(consumed?.ceremony.id == ceremony.id && consumed?.ceremony.options == ceremony.options)
@@ -107,7 +109,7 @@ struct SchemaVersionTests {
         for statement in Self.withoutAudience + ["UPDATE schema_version SET version = 4"] {
             try SQLiteFile.run(statement, on: file.path)
         }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 7))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 8))
         try await file.use { store in
             let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
             #expect(live.grant == nil)
@@ -131,13 +133,66 @@ struct SchemaVersionTests {
             (Self.withoutRecovery + ["UPDATE schema_version SET version = 6"]).joined(separator: "; ")
         )
         await #expect(throws: StoreError(.notMigrated)) { _ = try await database.open() }
-        #expect(try database.migrate() == (6, 7))
+        #expect(try database.migrate() == (6, 8))
         try await database.use { store in
             let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
             #expect(live.session.task == nil && live.account == person)
             let link = Sample.link(person, .enrolment)
             #expect(try await store.issue(link, audit: Sample.event(.linkIssued), now: start) == .issued)
             #expect(try await store.recoveryCodes(of: person.id).left == 0)
+        }
+        await database.remove()
+    }
+
+    @Test("administrators from before roles may do everything", arguments: StoreKind.allCases)
+    func migratedAdmin(_ kind: StoreKind) async throws {
+        let database = try await kind.makeDatabase()
+        let admin = AdminToken(digest: Sample.digest(), name: "root", createdAt: start)
+        try await database.use { store in
+            try await store.addAdminToken(admin, audit: Sample.event(.administration), now: start)
+        }
+        try database.run(
+            (Self.withoutRoles + ["UPDATE schema_version SET version = 7"]).joined(separator: "; ")
+        )
+        await #expect(throws: StoreError(.notMigrated)) { _ = try await database.open() }
+        #expect(try database.migrate() == (7, 8))
+        try await database.use { store in
+            let found = try await store.adminToken(admin.digest, now: start)
+            #expect(found?.role == .all)
+            let offer = try await store.offerFirstAdmin(Sample.digest(), expiresAt: start, now: start)
+            #expect(offer == .alreadyThere)
+        }
+        await database.remove()
+    }
+
+    @Test(
+        "without an administrator who may do everything one is offered again",
+        arguments: StoreKind.allCases
+    )
+    func lastAdmin(_ kind: StoreKind) async throws {
+        let database = try await kind.makeDatabase()
+        try await database.use { store in
+            for role in AdminRole.allCases {
+                let admin = AdminToken(
+                    digest: Sample.digest(),
+                    name: role.rawValue,
+                    role: role,
+                    createdAt: start
+                )
+                let before = try await store.offerFirstAdmin(
+                    Sample.digest(),
+                    expiresAt: start,
+                    now: start
+                )
+                #expect(before == .offered)
+                try await store.addAdminToken(admin, audit: Sample.event(.administration), now: start)
+                let found = try await store.adminToken(admin.digest, now: start)
+                #expect(found == admin)
+            }
+            let offer = try await store.offerFirstAdmin(Sample.digest(), expiresAt: start, now: start)
+            #expect(offer == .alreadyThere)
+            let roles = try await store.adminTokens().map(\.role).sorted()
+            #expect(roles == AdminRole.allCases)
         }
         await database.remove()
     }

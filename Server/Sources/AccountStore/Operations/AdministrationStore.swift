@@ -42,7 +42,7 @@ public protocol AdministrationStore: Sendable {
 
     /// Stores the one-time token for the first administrator; it replaces an earlier one.
     ///
-    /// - Returns: nothing is stored if an administrator's token exists already.
+    /// - Returns: nothing is stored if a token of an administrator who may do everything exists already.
     func offerFirstAdmin(_ token: TokenDigest, expiresAt: Timestamp, now: Timestamp) async throws(StoreError)
         -> FirstAdminOffer
 
@@ -77,6 +77,6 @@ public protocol AdministrationStore: Sendable {
 public enum FirstAdminOffer: Sendable, Equatable {
     /// With the token stored now.
     case offered
-    /// An administrator exists already.
+    /// An administrator who may do everything exists already.
     case alreadyThere
 }

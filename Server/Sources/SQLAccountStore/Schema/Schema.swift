@@ -10,7 +10,7 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh]
+        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth]
     }
 
     /// Translates the placeholders to a database's SQL.
@@ -212,4 +212,7 @@ package enum Schema {
         ) BY KEY
         """,
     ]
+
+    /// What administrators may do; those from before may do everything.
+    private static let eighth = ["ALTER TABLE admin_tokens ADD COLUMN role TEXT NOT NULL DEFAULT 'all'"]
 }

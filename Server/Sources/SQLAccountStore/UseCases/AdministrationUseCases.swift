@@ -8,7 +8,10 @@ private enum Statements {
     static let rename = SQLStatement("UPDATE accounts SET username = $2, display_name = $3 WHERE id = $1")
     static let lock = SQLStatement("UPDATE accounts SET locked_at = $2 WHERE id = $1")
     static let remove = SQLStatement("DELETE FROM accounts WHERE id = $1")
-    static let anyAdmin = SQLStatement("SELECT digest FROM admin_tokens LIMIT 1")
+    /// Without one that may do everything, nobody could make another.
+    static let anyAdmin = SQLStatement(
+        "SELECT digest FROM admin_tokens WHERE role = '\(AdminRole.all.rawValue)' LIMIT 1"
+    )
     static let offer = SQLStatement(
         """
         INSERT INTO first_admin (slot, digest, expires_at) VALUES (1, $1, $2)

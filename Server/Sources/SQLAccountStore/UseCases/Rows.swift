@@ -192,18 +192,19 @@ extension AuditRecord {
 }
 
 extension AdminToken {
-    static let columns = "digest, name, created_at, expires_at"
+    static let columns = "digest, name, role, created_at, expires_at"
 
     init(_ row: inout SQLRow) throws(StoreError) {
         self.init(
             digest: TokenDigest(try row.bytes()),
             name: try row.text(),
+            role: try row.word(),
             createdAt: try row.time(),
             expiresAt: try row.optionalTime()
         )
     }
 
-    var values: [SQLValue] { [.of(digest), .text(name), .of(createdAt), .of(expiresAt)] }
+    var values: [SQLValue] { [.of(digest), .text(name), .of(role), .of(createdAt), .of(expiresAt)] }
 }
 
 extension AccountLink {

@@ -9,9 +9,9 @@ internal import WebAuthnModel
 enum BootstrapRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/admin/v1/bootstrap", "bootstrap", .open, handle: bootstrap),
-        Operation(.get, "/admin/v1/tokens", "listAdminTokens", .admin, handle: list),
-        Operation(.post, "/admin/v1/tokens", "addAdminToken", .admin, handle: add),
-        Operation(.delete, "/admin/v1/tokens/{id}", "removeAdminToken", .admin, handle: remove),
+        Operation(.get, "/admin/v1/tokens", "listAdminTokens", .admin(.read), handle: list),
+        Operation(.post, "/admin/v1/tokens", "addAdminToken", .admin(.all), handle: add),
+        Operation(.delete, "/admin/v1/tokens/{id}", "removeAdminToken", .admin(.all), handle: remove),
     ]
 
     /// Exchanges the one-time token that the server printed at its first start.
@@ -47,12 +47,14 @@ enum BootstrapRoutes {
     private static func add(_ service: Service, _ call: Call) async throws -> Reply {
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let name = reader.label("name", bytes: 1...64)
+        let role = reader.choice("role", default: AdminRole.all)
         let expiresIn = reader.optionalInteger("expiresIn", in: 60...(10 * 366 * 86_400))
         try reader.finish()
         let token = OpaqueToken(.administration, at: call.now.milliseconds)
         let record = AdminToken(
             digest: TokenDigest(token.digest),
             name: name,
+            role: role,
             createdAt: call.now,
             expiresAt: expiresIn.map { call.now + .seconds($0) }
         )
@@ -80,6 +82,7 @@ extension AdminToken {
         JSONValue(members: [
             "id": JSONValue(base64URL: digest.bytes),
             "name": .string(name),
+            "role": .string(role.rawValue),
             "createdAt": .integer(createdAt.seconds),
             "expiresAt": expiresAt.map { .integer($0.seconds) },
             "token": text.map { .string($0) },
@@ -91,7 +94,7 @@ extension Call {
     /// The administrator's name, for the audit, and the scripts of a new username that mixes some.
     func adminDetails(_ name: String? = nil, mixedScripts: [String]? = nil) -> String {
         var admin = name ?? ""
-        if case .admin(let known) = caller { admin = known }
+        if case .admin(let known, _) = caller { admin = known }
         let details = JSONValue(members: [
             "admin": .string(admin), "mixedScripts": mixedScripts.map { .array($0.map { .string($0) }) },
         ])

@@ -8,9 +8,15 @@ internal import WebAuthnModel
 /// The links by which an account's owner gets in once: made, listed and revoked by administrators.
 enum UserLinkRoutes {
     static let operations: [Operation] = [
-        Operation(.post, "/admin/v1/users/{id}/links", "createUserLink", .admin, handle: create),
-        Operation(.get, "/admin/v1/users/{id}/links", "userLinks", .admin, handle: list),
-        Operation(.delete, "/admin/v1/users/{id}/links/{link}", "revokeUserLink", .admin, handle: revoke),
+        Operation(.post, "/admin/v1/users/{id}/links", "createUserLink", .admin(.helpDesk), handle: create),
+        Operation(.get, "/admin/v1/users/{id}/links", "userLinks", .admin(.read), handle: list),
+        Operation(
+            .delete,
+            "/admin/v1/users/{id}/links/{link}",
+            "revokeUserLink",
+            .admin(.helpDesk),
+            handle: revoke
+        ),
     ]
 
     /// How long a link can be valid, in seconds: a minute to 30 days.

@@ -7,37 +7,49 @@ internal import WebAuthnModel
 /// The sessions, credentials and audit of an account, and the audit of all accounts.
 enum UserPropertyRoutes {
     static let operations: [Operation] = [
-        Operation(.get, "/admin/v1/users/{id}/sessions", "userSessions", .admin, handle: sessions),
-        Operation(.delete, "/admin/v1/users/{id}/sessions", "endUserSessions", .admin, handle: endSessions),
+        Operation(.get, "/admin/v1/users/{id}/sessions", "userSessions", .admin(.read), handle: sessions),
+        Operation(
+            .delete,
+            "/admin/v1/users/{id}/sessions",
+            "endUserSessions",
+            .admin(.helpDesk),
+            handle: endSessions
+        ),
         Operation(
             .delete,
             "/admin/v1/users/{id}/sessions/{session}",
             "endUserSession",
-            .admin,
+            .admin(.helpDesk),
             handle: endSession
         ),
-        Operation(.get, "/admin/v1/users/{id}/credentials", "userCredentials", .admin, handle: credentials),
+        Operation(
+            .get,
+            "/admin/v1/users/{id}/credentials",
+            "userCredentials",
+            .admin(.read),
+            handle: credentials
+        ),
         Operation(
             .delete,
             "/admin/v1/users/{id}/credentials/{credential}",
             "removeUserCredential",
-            .admin,
+            .admin(.helpDesk),
             handle: removeCredential
         ),
         Operation(
             .post,
             "/admin/v1/users/{id}/credentials/{credential}/suspend",
             "suspendCredential",
-            .admin
+            .admin(.helpDesk)
         ) { try await setSuspension(.administrator, $0, $1) },
         Operation(
             .post,
             "/admin/v1/users/{id}/credentials/{credential}/restore",
             "restoreCredential",
-            .admin
+            .admin(.helpDesk)
         ) { try await setSuspension(nil, $0, $1) },
-        Operation(.get, "/admin/v1/users/{id}/audit", "userAudit", .admin, handle: userAudit),
-        Operation(.get, "/admin/v1/audit", "audit", .admin, handle: audit),
+        Operation(.get, "/admin/v1/users/{id}/audit", "userAudit", .admin(.read), handle: userAudit),
+        Operation(.get, "/admin/v1/audit", "audit", .admin(.read), handle: audit),
     ]
 
     private static func sessions(_ service: Service, _ call: Call) async throws -> Reply {

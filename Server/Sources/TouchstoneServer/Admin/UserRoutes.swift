@@ -9,18 +9,24 @@ internal import WebAuthnModel
 /// Accounts, for administrators.
 enum UserRoutes {
     static let operations: [Operation] = [
-        Operation(.get, "/admin/v1/users", "listUsers", .admin, handle: list),
-        Operation(.post, "/admin/v1/users", "createUser", .admin, handle: create),
-        Operation(.get, "/admin/v1/users/{id}", "user", .admin) { service, call in
+        Operation(.get, "/admin/v1/users", "listUsers", .admin(.read), handle: list),
+        Operation(.post, "/admin/v1/users", "createUser", .admin(.all), handle: create),
+        Operation(.get, "/admin/v1/users/{id}", "user", .admin(.read)) { service, call in
             .json(try await account(service, call).json)
         },
-        Operation(.patch, "/admin/v1/users/{id}", "updateUser", .admin, handle: update),
-        Operation(.delete, "/admin/v1/users/{id}", "deleteUser", .admin, handle: delete),
-        Operation(.put, "/admin/v1/users/{id}/password", "setPassword", .admin, handle: setPassword),
-        Operation(.post, "/admin/v1/users/{id}/lock", "lockUser", .admin) { service, call in
+        Operation(.patch, "/admin/v1/users/{id}", "updateUser", .admin(.all), handle: update),
+        Operation(.delete, "/admin/v1/users/{id}", "deleteUser", .admin(.all), handle: delete),
+        Operation(
+            .put,
+            "/admin/v1/users/{id}/password",
+            "setPassword",
+            .admin(.helpDesk),
+            handle: setPassword
+        ),
+        Operation(.post, "/admin/v1/users/{id}/lock", "lockUser", .admin(.helpDesk)) { service, call in
             try await setLocked(true, service, call)
         },
-        Operation(.post, "/admin/v1/users/{id}/unlock", "unlockUser", .admin) { service, call in
+        Operation(.post, "/admin/v1/users/{id}/unlock", "unlockUser", .admin(.helpDesk)) { service, call in
             try await setLocked(false, service, call)
         },
     ]
@@ -141,6 +147,11 @@ enum UserRoutes {
         let new = reader.string("new", bytes: 0...PasswordPolicy.mostBytes)
         let mustChange = reader.optionalBool("mustChangePassword") ?? false
         try reader.finish()
+        // A password that the help desk knows must not stay the owner's.
+        let role = try call.role
+        guard mustChange || role == .all else {
+            throw await service.refuse(role, "mustChangePassword has to be true", call)
+        }
         try service.passwordPolicy.check(new, username: account.username)
         try await service.store.changePassword(
             of: account.id,

@@ -99,14 +99,18 @@ private struct Dispatched {
             // Not the session of a cookie: whoever sends Basic is no page.
             if case .basic = credentials { throw Problem.invalidToken(wasShown: false) }
             return .session(try await session(token, call, operation))
-        case .admin:
+        case .admin(let role):
             guard let token, let parsed = OpaqueToken(token, .administration),
                 let admin = try await service.store.adminToken(TokenDigest(parsed.digest), now: call.now)
             else {
                 await service.audit(call.event(.authorizationFail, reason: "admin_token"), at: call.now)
                 throw Problem.invalidToken(wasShown: token != nil)
             }
-            return .admin(admin.name)
+            let caller = Call.Caller.admin(admin.name, admin.role)
+            guard admin.role >= role else {
+                throw await service.refuse(admin.role, "this needs \(role.rawValue)", call.by(caller))
+            }
+            return caller
         }
     }
 
@@ -159,6 +163,26 @@ extension Problem {
         var problem = Problem(.invalidToken)
         problem.hadToken = wasShown
         return problem
+    }
+}
+
+extension Service {
+    /// The refusal of what an administrator's role does not allow, after it is in the audit.
+    func refuse(_ role: AdminRole, _ reason: String, _ call: Call) async -> Problem {
+        await audit(
+            call.event(.authorizationFail, reason: "admin_role", details: call.adminDetails()),
+            at: call.now
+        )
+        return Problem(.forbidden, "the token's role is \(role.rawValue): \(reason)")
+    }
+}
+
+extension Call {
+    /// The same request, of an identified caller.
+    func by(_ caller: Caller) -> Call {
+        var call = self
+        call.caller = caller
+        return call
     }
 }
 

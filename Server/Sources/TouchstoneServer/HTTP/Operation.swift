@@ -56,8 +56,8 @@ struct Operation: Sendable {
         case serviceOrForm
         /// Services, or callers with an access token.
         case serviceOrSession
-        /// Callers with an administrator's token; on the admin port only.
-        case admin
+        /// Callers with an administrator's token of at least this role; on the admin port only.
+        case admin(AdminRole)
     }
 }
 
@@ -82,7 +82,18 @@ struct Call: Sendable {
         case session(AuthenticatedSession)
         /// A service, by its name.
         case service(String)
-        case admin(String)
+        /// An administrator, by name.
+        case admin(String, AdminRole)
+    }
+
+    /// The role of the calling administrator.
+    ///
+    /// - Throws: ``Problem`` with `invalid_token` if there is none.
+    var role: AdminRole {
+        get throws(Problem) {
+            guard case .admin(_, let role) = caller else { throw Problem(.invalidToken) }
+            return role
+        }
     }
 
     /// The calling session.

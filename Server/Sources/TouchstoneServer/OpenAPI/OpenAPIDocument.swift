@@ -156,7 +156,10 @@ struct OpenAPIDocument: Sendable {
         if operation.takesDPoP { codes.formUnion([.invalidDPoPProof, .useDPoPNonce]) }
         switch operation.access {
         case .open: break
-        case .service, .serviceOrForm, .admin: codes.insert(.invalidToken)
+        case .service, .serviceOrForm: codes.insert(.invalidToken)
+        case .admin(let role):
+            codes.insert(.invalidToken)
+            if role > .read { codes.insert(.forbidden) }
         case .openOrSession, .session, .serviceOrSession:
             codes.insert(.invalidToken)
             if operation.tasks.count < SessionTask.allCases.count { codes.insert(.sessionLimited) }

@@ -251,7 +251,9 @@ struct OperationDescription: Sendable {
         "addAdminToken": Self("Makes an administrator's token.")
             .json(
                 Schemas.input([
-                    "name": Schemas.text(1...64), "expiresIn?": ["type": "integer", "minimum": 60],
+                    "name": Schemas.text(1...64),
+                    "role?": Schemas.choice(AdminRole.allCases.map(\.rawValue)),
+                    "expiresIn?": ["type": "integer", "minimum": 60],
                 ])
             )
             .replies(201, "adminToken"),

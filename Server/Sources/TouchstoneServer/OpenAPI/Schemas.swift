@@ -197,7 +197,9 @@ enum Schemas {
         ]),
         "users": object(["users": array(ref("user")), "next?": string]),
         "adminToken": object([
-            "id": bytes, "name": string, "createdAt": time, "expiresAt?": time, "token?": string,
+            "id": bytes, "name": string, "role": choice(AdminRole.allCases.map(\.rawValue)),
+            "createdAt": time,
+            "expiresAt?": time, "token?": string,
         ]),
         "adminTokens": object(["tokens": array(ref("adminToken"))]),
         "auditRecord": object([

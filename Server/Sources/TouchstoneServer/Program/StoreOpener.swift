@@ -38,16 +38,15 @@ enum StoreOpener {
         do throws(StoreError) {
             let found = Notices()
             let store = try openExisting(address) { found.add($0) }
-            let readiness: StoreError?
+            let administrators: Result<String, StoreError>
             do throws(StoreError) {
                 try await store.checkReady(now: .now)
-                readiness = nil
+                administrators = .success(AdminRole.counts(try await store.adminTokens(), at: .now))
             } catch {
-                readiness = error
+                administrators = .failure(error)
             }
             await store.close()
-            if let readiness { throw readiness }
-            notices = found.all
+            notices = found.all + [try administrators.get()]
         } catch {
             throw failure(error, configuration)
         }
@@ -120,5 +119,16 @@ enum StoreOpener {
             default: ""
             }
         return StartError(.store, "\(configuration.databaseName): \(error)\(hint)")
+    }
+}
+
+extension AdminRole {
+    /// How many of the tokens that are valid at a time have each role, in words.
+    fileprivate static func counts(_ tokens: [AdminToken], at now: Timestamp) -> String {
+        let valid = tokens.filter { $0.expiresAt.map { $0 > now } ?? true }
+        let counts = allCases.reversed().map { role in
+            "\(role.rawValue) \(valid.count { $0.role == role })"
+        }
+        return "administrators' tokens: \(counts.joined(separator: ", "))"
     }
 }

@@ -10,11 +10,16 @@ enum Guide: String {
     /// The code block that follows a comment in the guide for services.
     static func block(after marker: String) throws -> String { try Self.services.block(after: marker) }
 
-    /// The code block that follows a comment in this guide.
-    func block(after marker: String) throws -> String {
+    /// The text of this guide.
+    func text() throws -> String {
         let path = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../../docs/\(rawValue)").standardizedFileURL
-        let text = try String(contentsOf: path, encoding: .utf8)
+        return try String(contentsOf: path, encoding: .utf8)
+    }
+
+    /// The code block that follows a comment in this guide.
+    func block(after marker: String) throws -> String {
+        let text = try text()
         let parts = text.components(separatedBy: marker)
         guard parts.count == 2, let start = parts[1].firstRange(of: "```"),
             let line = parts[1][start.upperBound...].firstIndex(of: "\n"),
