@@ -1,8 +1,10 @@
 import AccountStore
 import Foundation
+import HTTPTypes
 import NIOHTTP1
 import Testing
 import WebAuthnModel
+import WebAuthnTestKit
 
 @testable import TouchstoneServer
 
@@ -22,7 +24,7 @@ extension ServerTests {
 
         /// A path with identifiers that nothing has.
         private func path(_ operation: TouchstoneServer.Operation) -> String {
-            operation.path.replacing(#/{\w+}/#, with: "AAAA")
+            operation.path.replacing(#/\{\w+\}/#, with: "AAAA")
         }
 
         @Test(
@@ -39,7 +41,7 @@ extension ServerTests {
                         let answer = try await server.call(
                             .init(rawValue: operation.method.rawValue),
                             path(operation),
-                            operation.method == .get ? nil : [:],
+                            operation.method == .get ? nil : JSONValue.object(JSONObject([])),
                             token: token,
                             isAdmin: true
                         )

@@ -1,5 +1,6 @@
 import AccountStore
 import Foundation
+import NIOHTTP1
 import Testing
 import WebAuthnModel
 
@@ -157,7 +158,7 @@ extension ServerTests {
                     to: server
                 )
                 #expect(summary.created == 2 && summary.existing == 0 && summary.refused == 14)
-                #expect(refused.map { $0.prefix { $0 != ":" } } == (2...15).map { "line \($0)" })
+                #expect(refused.map { String($0.prefix { $0 != ":" }) } == (2...15).map { "line \($0)" })
                 for (text, index) in [
                     ("none of the forms", 4), ("at most 15 for bcrypt", 5),
                     ("passwordhash is none of displayName, mustChangePassword, passwordHash, username", 6),
