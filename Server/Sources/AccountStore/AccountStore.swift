@@ -17,7 +17,7 @@
 /// ```
 public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore,
     CredentialStore,
-    LimitStore, RecoveryStore, SessionStore, TokenKeyStore, TransactionStore, UpkeepStore
+    LimitStore, NoticeStore, RecoveryStore, SessionStore, TokenKeyStore, TransactionStore, UpkeepStore
 {}
 
 /// The limits that operations enforce, in the same transaction.

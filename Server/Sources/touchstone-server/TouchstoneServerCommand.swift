@@ -54,6 +54,11 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
                                          resource = https://…, scopes, services that introspect its
                                          tokens (default: the one of the file's name),
                                          access-token-lifetime; without it tokens are for the account alone
+              mail-command               a program that gets each notice for a user, as JSON on its
+                                         standard input, to send it as mail
+              mail-webhook, mail-webhook-secret-file
+                                         an address that gets them by POST instead, and the secret that
+                                         signs them
               log-level                  trace, debug, info, notice, warning, error, critical
               log-format                 text, or json: one object per line
               access-log                 on or off: a message for each request

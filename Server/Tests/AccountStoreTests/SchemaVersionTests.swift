@@ -51,7 +51,7 @@ struct SchemaVersionTests {
         #expect(throws: StoreError(.unavailable)) { try PostgreSQLStore.open(configuration) }
     }
 
-    private static let withoutRoles = ["ALTER TABLE admin_tokens DROP COLUMN role"]
+    private static let withoutRoles = ["ALTER TABLE admin_tokens DROP COLUMN role", "DROP TABLE notices"]
     private static let withoutRecovery =
         withoutRoles + [
             "DROP TABLE recovery_codes", "DROP TABLE account_links", "ALTER TABLE sessions DROP COLUMN task",

@@ -25,6 +25,10 @@ public struct AuditEvent: Sendable, Equatable {
     public var reason: String
     /// Further details as JSON (the received origin, the administrator's name); no secrets.
     public var details: String
+    /// That the account's owner is to be told of it; nil: nobody is.
+    ///
+    /// It is no part of the audit.
+    public var notice: NoticeRequest?
 
     /// Creates an event.
     public init(
@@ -35,7 +39,8 @@ public struct AuditEvent: Sendable, Equatable {
         address: String = "",
         trace: String = "",
         reason: String = "",
-        details: String = ""
+        details: String = "",
+        notice: NoticeRequest? = nil
     ) {
         self.name = name
         self.account = account
@@ -45,6 +50,7 @@ public struct AuditEvent: Sendable, Equatable {
         self.trace = trace
         self.reason = reason
         self.details = details
+        self.notice = notice
     }
 }
 

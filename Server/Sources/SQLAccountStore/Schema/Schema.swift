@@ -213,6 +213,16 @@ package enum Schema {
         """,
     ]
 
-    /// What administrators may do; those from before may do everything.
-    private static let eighth = ["ALTER TABLE admin_tokens ADD COLUMN role TEXT NOT NULL DEFAULT 'all'"]
+    /// What administrators may do, those from before everything; and what waits for the mail hook.
+    private static let eighth = [
+        "ALTER TABLE admin_tokens ADD COLUMN role TEXT NOT NULL DEFAULT 'all'",
+        """
+        CREATE TABLE notices (
+            id BYTES NOT NULL PRIMARY KEY, event TEXT NOT NULL, account BYTES NOT NULL, username TEXT NOT NULL,
+            display_name TEXT NOT NULL, time NUMBER NOT NULL, expires_at NUMBER NOT NULL, attempts NUMBER NOT NULL,
+            by_administrator NUMBER NOT NULL, address TEXT NOT NULL, trace TEXT NOT NULL, reason TEXT NOT NULL,
+            link TEXT, due_at NUMBER NOT NULL
+        ) BY KEY
+        """,
+    ]
 }

@@ -80,6 +80,7 @@ extension SQLConnection {
                 .bytes(hash)
             )
             previous = hash
+            try addNotice(of: event, now: now)
         }
     }
 
@@ -111,6 +112,7 @@ extension AuditEvent {
         event.name = name
         event.reason = reason
         if let credential { event.credential = credential }
+        event.notice?.link = nil
         return event
     }
 
@@ -124,6 +126,7 @@ extension AuditEvent {
         event.address = clean(address)
         event.trace = clean(trace)
         event.details = clean(details)
+        event.notice = notice
         return event
     }
 

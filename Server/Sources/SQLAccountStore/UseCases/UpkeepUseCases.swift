@@ -73,6 +73,8 @@ private struct Sweep {
         Sweep("heartbeats", key: "instance"),
         Sweep("token_keys", key: "thumbprint"),
         Sweep("account_links", key: "digest"),
+        // Mostly the server gives them up before, and says so in its log; these had no hook any more.
+        Sweep("notices", limit: { $1 - Notice.lifetime }),
     ]
 }
 

@@ -33,10 +33,14 @@ enum UserLinkRoutes {
         }
         let isChosen = reader.optionalString("credentials", bytes: 0...64) != nil
         let expiresIn = reader.optionalInteger("expiresIn", in: lifetimes)
+        let delivers = reader.optionalBool("deliver") ?? false
         try reader.finish()
         guard let kind, let credentials else { throw Problem(.internalError) }
         guard kind == .recovery || !isChosen else {
             throw Problem.invalidMember("credentials", "is for a recovery only")
+        }
+        guard !delivers || service.mailHook != nil else {
+            throw Problem.invalidMember("deliver", "needs the setting mail-command or mail-webhook")
         }
         let token = OpaqueToken(.link, at: call.now.milliseconds)
         let link = AccountLink(
@@ -47,20 +51,22 @@ enum UserLinkRoutes {
             createdAt: call.now,
             expiresAt: call.now + .seconds(expiresIn ?? kind.standardLifetime)
         )
-        let issue = try await service.store.issue(
-            link,
-            audit: call.event(
-                .linkIssued,
-                account: account.id,
-                reason: link.reason,
-                details: call.adminDetails()
-            ),
-            now: call.now
-        )
-        guard issue == .issued else { throw Problem(.accountLockedByAdmin, "unlock the account first") }
         // In the fragment, which browsers send to no server: it is in no log and in no Referer.
         let url = "\(service.configuration.publicURL)/#link=\(token.text)"
-        return .json(link.json(url: url), status: .created)
+        var event = call.event(
+            .linkIssued,
+            account: account.id,
+            reason: link.reason,
+            details: call.adminDetails()
+        )
+        if delivers, let notice = event.notice {
+            event.notice?.link = url
+            event.notice?.expiresAt = min(notice.expiresAt, link.expiresAt)
+        }
+        let issue = try await service.store.issue(link, audit: event, now: call.now)
+        guard issue == .issued else { throw Problem(.accountLockedByAdmin, "unlock the account first") }
+        // The administrator does not get what the owner is sent.
+        return .json(link.json(url: delivers ? nil : url), status: .created)
     }
 
     private static func list(_ service: Service, _ call: Call) async throws -> Reply {

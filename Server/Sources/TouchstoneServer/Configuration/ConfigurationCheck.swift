@@ -12,6 +12,7 @@ extension ServerConfiguration {
         _ = try attestationRoots.map(CertificateFolder.read)
         let services = try ServiceSecrets(self)
         let audiences = try Audiences(self)
+        _ = try MailHook(self)
         if let complaint = try TLSFiles(self)?.complaint(at: Date()) { throw complaint }
         if let auditHeadFile { try AuditHeadFile(path: auditHeadFile).check() }
         let database = try await StoreOpener.check(self)

@@ -19,7 +19,8 @@ extension ServerConfiguration {
         "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
-        "service-secret-directory", "audience-directory", "log-level", "log-format",
+        "service-secret-directory", "audience-directory", "mail-command", "mail-webhook",
+        "mail-webhook-secret-file", "log-level", "log-format",
         "access-log",
     ]
 
@@ -129,6 +130,13 @@ extension ServerConfiguration {
         case "service-secret-file": serviceSecretFile = try setting.path()
         case "service-secret-directory": serviceSecretDirectory = try setting.path()
         case "audience-directory": audienceDirectory = try setting.path()
+        case "mail-command": mailCommand = try setting.path()
+        case "mail-webhook":
+            guard let url = PublicURL(setting.value), url.scheme == "https" || url.isLoopback else {
+                throw setting.fault("must be https://host[:port][/path], or http:// on this machine")
+            }
+            mailWebhook = setting.value
+        case "mail-webhook-secret-file": mailWebhookSecretFile = try setting.path()
         case "log-level":
             guard Logger.Level(rawValue: setting.value) != nil else {
                 throw setting.fault("must be one of trace, debug, info, notice, warning, error, critical")
@@ -156,6 +164,15 @@ extension ServerConfiguration {
         guard let url = PublicURL(publicURL) else { throw fault("public-url is no address") }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw fault("tls-certificate and tls-key go together")
+        }
+        guard mailCommand == nil || mailWebhook == nil else {
+            throw fault("mail-command and mail-webhook: only one of them can be set")
+        }
+        guard mailWebhook == nil || mailWebhookSecretFile != nil else {
+            throw fault("mail-webhook needs mail-webhook-secret-file")
+        }
+        guard mailWebhookSecretFile == nil || mailWebhook != nil else {
+            throw fault("mail-webhook-secret-file needs mail-webhook")
         }
         guard !adminTLS || tlsCertificate != nil else { throw fault("admin-tls needs tls-certificate") }
         guard adminTLS || !adminListen.isEverywhere else {

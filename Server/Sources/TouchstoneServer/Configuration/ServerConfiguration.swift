@@ -120,6 +120,14 @@ public struct ServerConfiguration: Sendable {
     /// A directory with a file for each resource server that access tokens are issued for; nil: they are only for the account's
     /// API of this server.
     public var audienceDirectory: String?
+    /// A program that gets a notice for a user on its standard input; nil: none.
+    public var mailCommand: String?
+    /// An address to which notices for users are sent; nil: none.
+    public var mailWebhook: String?
+    /// A file with the secret that signs them, or with two while it changes.
+    public var mailWebhookSecretFile: String?
+    /// How often the server looks for notices.
+    var mailInterval = Duration.seconds(5)
     /// The minimum level of logged messages.
     public var logLevel = "info"
     /// The form of the log's lines.

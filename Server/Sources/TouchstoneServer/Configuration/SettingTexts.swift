@@ -56,6 +56,9 @@ extension ServerConfiguration {
         case "service-secret-file": serviceSecretFile
         case "service-secret-directory": serviceSecretDirectory
         case "audience-directory": audienceDirectory
+        case "mail-command": mailCommand
+        case "mail-webhook": mailWebhook
+        case "mail-webhook-secret-file": mailWebhookSecretFile
         case "log-level": logLevel
         case "log-format": logFormat.rawValue
         case "access-log": Self.text(accessLog)

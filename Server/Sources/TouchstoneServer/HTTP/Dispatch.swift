@@ -33,7 +33,8 @@ private struct Dispatched {
             parameters: context.parameters,
             traceID: CurrentTrace.id,
             address: ClientAddress.of(context, request, service.configuration),
-            now: .now
+            now: .now,
+            hasMailHook: service.mailHook != nil
         )
         var response: Response
         do {

@@ -73,6 +73,8 @@ struct Call: Sendable {
     var limitSubject: String { IPAddress(address)?.limitSubject ?? address }
     /// When the request arrived.
     let now: Timestamp
+    /// Whether there is a mail hook.
+    let hasMailHook: Bool
     /// The caller, if the operation needs it.
     var caller: Caller = .anybody
 

@@ -23,6 +23,8 @@ final class Service: Sendable {
     let serviceSecrets: ServiceSecrets
     let audiences: Audiences
     let tokenSigner: TokenSigner
+    /// Where notices for users go; nil: nowhere.
+    let mailHook: MailHook?
     let cookies: SessionCookies
     /// The account page; nil: disabled in the configuration.
     let page: PageFiles?
@@ -111,6 +113,7 @@ final class Service: Sendable {
         passwordPolicy = PasswordPolicy(minimum: configuration.passwordMinimum)
         serviceSecrets = try ServiceSecrets(configuration)
         audiences = try Audiences(configuration)
+        mailHook = try MailHook(configuration)
         cookies = SessionCookies(isSecure: PublicURL(configuration.publicURL)?.scheme == "https")
         page =
             configuration.accountPage
@@ -168,7 +171,7 @@ extension TPMKeyPolicy {
 }
 
 extension Call {
-    /// An audit event of this request.
+    /// An audit event of this request; with a mail hook, its account's owner is told of it.
     func event(
         _ name: AuditEvent.Name,
         account: AccountID? = nil,
@@ -185,7 +188,11 @@ extension Call {
             address: address,
             trace: traceID,
             reason: reason,
-            details: details
+            details: details,
+            notice: hasMailHook
+                ? NoticeRequest(expiresAt: now + Notice.lifetime, byAdministrator: isOfAdministrator) : nil
         )
     }
+
+    private var isOfAdministrator: Bool { if case .admin = caller { true } else { false } }
 }

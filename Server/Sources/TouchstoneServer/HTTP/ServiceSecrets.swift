@@ -49,6 +49,13 @@ struct ServiceSecrets: Sendable, Equatable {
         guard let text = try SecretFile.existing(path) else {
             throw ConfigurationFault(place: path, reason: "is not there")
         }
+        return try texts(text, of: path).map { SHA256.hash(data: Array($0.utf8)) }
+    }
+
+    /// The secrets of a file's text: one, or two while it changes.
+    ///
+    /// - Throws: ``ConfigurationFault`` for another number, or a secret that is guessable.
+    static func texts(_ text: String, of path: String) throws(ConfigurationFault) -> [String] {
         let secrets = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
         guard (1...most).contains(secrets.count) else {
@@ -63,7 +70,7 @@ struct ServiceSecrets: Sendable, Equatable {
                 reason: "must have at least 32 characters in each secret, all random"
             )
         }
-        return secrets.map { SHA256.hash(data: Array($0.utf8)) }
+        return secrets
     }
 
     /// The service that has a secret; nil: none.

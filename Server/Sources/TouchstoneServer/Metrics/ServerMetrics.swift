@@ -26,6 +26,7 @@ struct ServerMetrics: Sendable {
         "touchstone_throttled_total": "Requests that were held up, by limit.",
         "touchstone_audit_failures_total": "Audit records that could not be written.",
         "touchstone_audit_heads_total": "Heads appended to audit-head-file by outcome: written or failed.",
+        "touchstone_mail_total": "Deliveries to the mail hook by outcome: delivered, failed or given-up.",
         "touchstone_store_writes_total": "Write transactions, counted as operations.",
         "touchstone_store_commits_total": "Commits that made them durable; several operations may share one.",
         "touchstone_store_reads_total": "Read operations.",
@@ -70,6 +71,7 @@ struct ServerMetrics: Sendable {
     func refresh(_ outcome: String) { count("touchstone_refreshes_total", [("outcome", outcome)]) }
     func throttled(_ limit: String) { count("touchstone_throttled_total", [("limit", limit)]) }
     func auditHead(_ outcome: String) { count("touchstone_audit_heads_total", [("outcome", outcome)]) }
+    func mail(_ outcome: String) { count("touchstone_mail_total", [("outcome", outcome)]) }
     func auditFailed() { count("touchstone_audit_failures_total", []) }
     func assertionVerified(in duration: Duration) {
         time("touchstone_assertion_verify_seconds", [], duration)

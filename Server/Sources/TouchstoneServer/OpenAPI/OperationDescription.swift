@@ -285,7 +285,7 @@ struct OperationDescription: Sendable {
         .json(
             Schemas.input([
                 "kind": Schemas.choice(AccountLink.Kind.allCases.map(\.rawValue)),
-                "credentials?": Schemas.formerCredentials,
+                "credentials?": Schemas.formerCredentials, "deliver?": Schemas.boolean,
                 "expiresIn?": [
                     "type": "integer", "minimum": .integer(UserLinkRoutes.lifetimes.lowerBound),
                     "maximum": .integer(UserLinkRoutes.lifetimes.upperBound),

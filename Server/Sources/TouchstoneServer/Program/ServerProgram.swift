@@ -140,7 +140,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
             configuration: .init(
                 services: [
                     .init(service: Upkeep(current)), .init(service: AuditHeadService(current)),
-                    .init(service: admin), .init(service: api),
+                    .init(service: MailService(current)), .init(service: admin), .init(service: api),
                 ],
                 logger: current.value.logger
             )
