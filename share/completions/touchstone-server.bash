@@ -173,13 +173,13 @@ _touchstone-server() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    serve|check-config|migrate|verify-audit|version|help)
+    serve|check-config|migrate|verify-audit|import-users|version|help)
         # Offer subcommand argument completions
         "_touchstone-server_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'serve check-config migrate verify-audit version help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'serve check-config migrate verify-audit import-users version help' -- "${cur}"))
         ;;
     esac
 }
@@ -242,6 +242,29 @@ _touchstone-server_verify-audit() {
         return
         ;;
     '--head')
+        return
+        ;;
+    esac
+}
+
+_touchstone-server_import-users() {
+    repeating_flags=()
+    non_repeating_flags=(--dry-run --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--config -c)
+    __touchstone-server_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--config'|'-c')
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __touchstone-server_add_completions -f
         return
         ;;
     esac
