@@ -78,9 +78,9 @@ struct PublishedHashTests {
         let hash = try ImportedPassword(vector.hash)
         #expect(hash.text == vector.hash)
         #expect(try hash.matches(vector.password))
-        for wrong in [
-            "x" + vector.password, vector.password.uppercased() + "u", vector.password + "\0", "\0",
-        ]
+        // HMAC, by which scrypt begins, pads its key with zeros: there, U+0000 at the end counts for nothing.
+        let zeros = vector.hash.hasPrefix("$scrypt$") ? [] : [vector.password + "\0", "\0"]
+        for wrong in ["x" + vector.password, vector.password.uppercased() + "u"] + zeros
         where !vector.password.hasSuffix("ignored") || wrong.hasPrefix("x") {
             #expect(try !hash.matches(wrong), "\(wrong)")
         }

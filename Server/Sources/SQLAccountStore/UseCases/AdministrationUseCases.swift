@@ -46,7 +46,6 @@ extension SQLConnection {
             throw StoreError(.conflict(.usernameTaken))
         }
         guard try self.account(account.id) == nil else { throw StoreError(.conflict(.accountExists)) }
-        try appendAudit(audit.of(account.id), now: now)
         try execute(
             Statements.insert,
             .of(account.id),
@@ -58,6 +57,8 @@ extension SQLConnection {
             .of(account.password?.changedAt),
             .of(account.password?.mustChange ?? false)
         )
+        // A notice has the names of the account.
+        try appendAudit(audit.of(account.id), now: now)
     }
 
     func accounts(after username: String, count: Int) throws -> [Account] {

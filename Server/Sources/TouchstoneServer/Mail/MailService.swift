@@ -74,8 +74,8 @@ struct MailService: ServiceLifecycle.Service {
         let failure =
             now < notice.expiresAt ? await hook.deliver(message, client, now: now) : "it is too old"
         guard let failure else {
-            service.metrics.mail("delivered")
-            return try await service.store.removeNotice(notice.id)
+            try await service.store.removeNotice(notice.id)
+            return service.metrics.mail("delivered")
         }
         let next = now + pause(after: notice.attempts)
         // Neither names nor links are logged.

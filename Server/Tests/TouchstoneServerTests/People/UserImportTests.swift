@@ -130,7 +130,7 @@ extension ServerTests {
                 #expect(created.allSatisfy { $0["reason"]?.string == "import" })
                 // One import, one trace.
                 #expect(Set(created.map { $0["trace"]?.string ?? "" }).count == 1)
-                #expect(created.filter { $0["details"]?.string?.contains("Cyrillic") == true }.count == 1)
+                #expect(created.filter { $0["details"]?.string?.contains("CYRILLIC") == true }.count == 1)
                 #expect(!records.contains { $0["details"]?.string?.contains("$2a$") == true })
             }
         }
