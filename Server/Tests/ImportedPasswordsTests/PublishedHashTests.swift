@@ -12,8 +12,7 @@ struct PublishedHashTests {
         init(_ password: String, _ hash: String) { (self.password, self.hash) = (password, hash) }
     }
 
-    /// The first four and the last one: the self-test of crypt_blowfish 1.3 (wrapper.c); the third one with its `$2b$` is the
-    /// first with the present name of the same algorithm.
+    /// The self-test of crypt_blowfish 1.3 (wrapper.c), and its first vector with the later names of the algorithm.
     private static let bcrypt = [
         Vector("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
         Vector("U*U*U", "$2a$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a"),
