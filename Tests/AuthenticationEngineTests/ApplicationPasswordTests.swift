@@ -32,7 +32,7 @@ struct ApplicationPasswordTests {
         #expect(box.input == (purpose == .sealing ? .newSecret : .secret))
         #expect(box.heading.contains("application password") && box.heading.utf8.count <= 160)
         #expect((box.error != nil) == (purpose == .openingAgain))
-        #expect(box.fallbackTitle == "" && box.reason == "open the safe")
+        #expect(box.fallbackTitles == [] && box.reason == "open the safe")
     }
 
     @Test(
@@ -63,7 +63,7 @@ struct ApplicationPasswordTests {
             world.prompter.will(.waitTooLong)
             expected = .systemCancel
         case 3:
-            world.prompter.will(.fallback)
+            world.prompter.will(.fallback())
             expected = .userCancel
         default:
             world.prompter.will(.fail(PromptError(.prompterFailed)))

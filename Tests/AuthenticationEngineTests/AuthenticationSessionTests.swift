@@ -65,7 +65,8 @@ struct AuthenticationSessionTests {
         var drive = Drive(.biometry)
         drive.arm()
         drive.feed(.sensor(.retry("verify-retry-scan")))
-        #expect(drive.last == [.stopSensor])
+        let miss = MissedTouch(count: 1, reason: .unreadable)
+        #expect(drive.last == [.tellMiss(miss), .stopSensor])
         drive.feed(.sensorFailed(FingerprintError(.cancelled)))
         #expect(drive.shown?.error == "The finger could not be read. Try again.")
         drive.feed(.shown(box: 2))
@@ -220,7 +221,7 @@ struct AuthenticationSessionTests {
     func fallback() {
         var drive = Drive(.biometryOrPasscode)
         drive.arm()
-        drive.feed(.answered(box: 1, .fallback), .sensorFailed(FingerprintError(.cancelled)))
+        drive.feed(.answered(box: 1, .fallback(0)), .sensorFailed(FingerprintError(.cancelled)))
         #expect(drive.shown?.input == .secret)
         drive.feed(.shown(box: 2))
         #expect(drive.last.isEmpty)

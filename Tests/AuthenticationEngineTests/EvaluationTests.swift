@@ -190,13 +190,29 @@ struct EvaluationTests {
     func fallback() async {
         let world = World()
         var evaluation = world.evaluation(.biometrics)
-        evaluation.request.fallbackTitle = ""
-        world.prompter.will(.fallback)
+        evaluation.request.fallbackTitles = []
+        world.prompter.will(.fallback())
         #expect(await world.start(evaluation).value.code == .userFallback)
-        #expect(world.prompter.boxes.first?.fallbackTitle == "")
-        evaluation.request.fallbackTitle = "Use password"
+        #expect(world.prompter.boxes.first?.fallbackTitles == [])
+        evaluation.request.fallbackTitles = ["Use password"]
         world.prompter.will(.cancel)
         #expect(await world.start(evaluation).value.code == .userCancel)
-        #expect(world.prompter.boxes.last?.fallbackTitle == "Use password")
+        #expect(world.prompter.boxes.last?.fallbackTitles == ["Use password"])
+    }
+
+    @Test("the number of the chosen fallback is reported, and none for the default button")
+    func namedFallbacks() async {
+        for (titles, index, told): ([String]?, Int, Int?) in [
+            (["Card", "Code"], 1, 1), (["Card"], 0, 0), (nil, 0, nil),
+        ] {
+            let world = World()
+            var evaluation = world.evaluation(.biometrics)
+            evaluation.request.fallbackTitles = titles
+            evaluation.request.details = PromptDetails(title: "Bank", items: ["12 EUR"])
+            world.prompter.will(.fallback(index))
+            let error = await world.start(evaluation).value.error
+            #expect(error?.code == .userFallback && error?.fallback == told)
+            #expect(world.prompter.boxes.first?.details == evaluation.request.details)
+        }
     }
 }

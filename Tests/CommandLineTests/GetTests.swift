@@ -62,21 +62,21 @@ struct GetTests {
     )
     func waiting() async throws {
         let terminal = try PseudoTerminal()
-        let title = Mutex<String?>(nil)
+        let titles = Mutex<[String]?>(nil)
         let isStopped = DispatchSemaphore(value: 0)
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
             let request = try peer.next()
-            let asked = try request.body(CopyItems.self).prompt.fallbackTitle
-            title.withLock { $0 = asked ?? "the usual one" }
+            let asked = try request.body(CopyItems.self).prompt.fallbackTitles
+            titles.withLock { $0 = asked ?? ["the usual one"] }
             isStopped.wait()
             try peer.refuse(request, .init(.itemNotFound))
         }
         var run = CommandRun("get", "mail", home: home)
         run.terminal = terminal
         let started = try run.start()
-        let shown = try await Deadline.wait(for: "the request") { title.withLock { $0 } }
-        #expect(shown == "")
+        let shown = try await Deadline.wait(for: "the request") { titles.withLock { $0 } }
+        #expect(shown == [])
         kill(started.processID, SIGTSTP)
         isStopped.signal()
         #expect(await started.result().status == 3)

@@ -41,7 +41,7 @@ struct AgentPrompterTests {
     private let origin = PromptOrigin(terminal: "/dev/pts/7", terminalType: "xterm")
 
     private enum End: Equatable, Sendable {
-        case entered(String), confirmed, fallback, cancelled, timedOut, failed(PromptError.Code)
+        case entered(String), confirmed, fallback(Int), cancelled, timedOut, failed(PromptError.Code)
     }
 
     private func ask(
@@ -60,7 +60,7 @@ struct AgentPrompterTests {
                     }
                 )
             case .confirmed: return .confirmed
-            case .fallback: return .fallback
+            case .fallback(let index): return .fallback(index)
             case .cancelled: return .cancelled
             case .timedOut: return .timedOut
             }
@@ -71,6 +71,10 @@ struct AgentPrompterTests {
 
     private func answer(_ number: UInt64, _ text: String) -> AgentAnswer {
         AgentAnswer(number: number, outcome: .answered(.entered(SecretBytes(copying: Array(text.utf8)))))
+    }
+
+    private func chosen(_ fallback: Int, in number: UInt64) -> AgentAnswer {
+        AgentAnswer(number: number, outcome: .answered(.fallback(fallback)))
     }
 
     @Test("an entered passcode is returned, and the prompt is reported on the terminal's channel")
@@ -110,6 +114,35 @@ struct AgentPrompterTests {
         // A finished prompt, and one that never existed.
         let unknown = ShownBox(second + 7, at: "a display")
         await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(unknown) }
+        agent.end()
+    }
+
+    @Test("a chosen fallback is one of those that the prompt has; any other number fails the prompt")
+    func fallbacks() async throws {
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        for (titles, index, isOne): ([String]?, Int, Bool) in [
+            (["Card", "Code"], 1, true), (["Card", "Code"], 2, false), (nil, 0, true), (nil, 1, false),
+            ([], 0, false),
+        ] {
+            var touch = Prompt(.touch, requester: "app", heading: "Touch", timeout: .seconds(60))
+            touch.fallbackTitles = titles
+            touch.details = PromptDetails(title: "Bank", items: ["12 EUR"])
+            let asked = Task { [touch] in await ask(AgentPrompter(roster, patience: .ofTests), touch) }
+            let box = try await agent.nextBox()
+            #expect(box.prompt == touch)
+            let number = box.number
+            try await agent.boxIsShown(ShownBox(number, at: "a display"))
+            if isOne {
+                try await agent.boxIsAnswered(chosen(index, in: number))
+                #expect(await asked.value == .fallback(index))
+            } else {
+                await #expect(throws: KeychainError(.param)) {
+                    try await agent.boxIsAnswered(chosen(index, in: number))
+                }
+                #expect(await asked.value == .failed(.prompterFailed))
+            }
+        }
         agent.end()
     }
 

@@ -11,9 +11,11 @@ struct WireTests {
     private let prompt = PromptFields(
         origin: PromptOrigin(terminal: "/dev/pts/4", terminalType: "xterm", display: ":1"),
         reason: "open the vault — ünïcode",
+        details: PromptDetails(title: "Bank", items: ["a", "b"]),
         cancelTitle: "No",
-        fallbackTitle: "",
-        interactionAllowed: false
+        fallbackTitles: [],
+        interactionAllowed: false,
+        tellsMisses: true
     )
     private let query = ItemQuery(
         itemClass: .genericPassword,
@@ -43,6 +45,47 @@ struct WireTests {
     func promptFields() throws {
         #expect(try roundTrip(prompt) == prompt)
         #expect(try roundTrip(PromptFields()) == PromptFields())
+        var most = prompt
+        most.details.items = Array(repeating: "i", count: PromptDetails.mostItems)
+        most.fallbackTitles = ["1", "2", "3", "4"]
+        #expect(try roundTrip(most) == most)
+    }
+
+    @Test("too many items, too many fallbacks and a fallback without a title are refused")
+    func tooManyTexts() throws {
+        var items = prompt
+        items.details.items = Array(repeating: "i", count: PromptDetails.mostItems + 1)
+        var fallbacks = prompt
+        fallbacks.fallbackTitles = Array(repeating: "f", count: PromptDetails.mostFallbacks + 1)
+        var empty = prompt
+        empty.fallbackTitles = ["Card", ""]
+        var long = prompt
+        long.details.title = String(repeating: "t", count: PromptFields.longestText + 1)
+        for fields in [items, fallbacks, empty, long] {
+            #expect(throws: WireError.malformed) { try roundTrip(fields) }
+        }
+    }
+
+    @Test("misses round-trip, and a reason of a later version is unreadable")
+    func misses() throws {
+        for reason in MissedTouch.Reason.allCases {
+            let miss = MissedTouch(count: 3, reason: reason)
+            #expect(try roundTrip(miss) == miss)
+        }
+        #expect(throws: WireError.malformed) { try roundTrip(MissedTouch(count: 0, reason: .lift)) }
+        let later: [UInt8] = [0x82, 1, 24, 99]
+        let miss = try CBORReader.read(later.span, limits: Frame.limits) { try MissedTouch(from: &$0) }
+        #expect(miss == MissedTouch(count: 1, reason: .unreadable))
+    }
+
+    @Test("the chosen fallback of a failure round-trips, and an impossible one is refused")
+    func chosenFallback() throws {
+        for index in [nil, 0, 3] {
+            let error = KeychainError(AuthenticationError(.userFallback, fallback: index))
+            #expect(try roundTrip(Failure(error)).error.authentication?.fallback == index)
+        }
+        let error = KeychainError(AuthenticationError(.userFallback, fallback: 4))
+        #expect(throws: WireError.malformed) { try roundTrip(Failure(error)) }
     }
 
     @Test("changes round-trip, and empty or too many changes are refused")

@@ -59,7 +59,7 @@ struct LAContextTests {
         #expect(request.policy == 2)
         #expect(request.prompt.reason == "open the safe")
         #expect(request.prompt.cancelTitle == "Stop")
-        #expect(request.prompt.fallbackTitle == "")
+        #expect(request.prompt.fallbackTitles == [])
         #expect(!request.prompt.interactionAllowed)
         #expect(request.reuseSeconds == 300)
         #expect(context.evaluatedPolicyDomainState == Data(repeating: 7, count: 32))

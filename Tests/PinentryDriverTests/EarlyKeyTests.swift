@@ -147,7 +147,7 @@ struct EarlyKeyTests {
             }
         }()
         let start = ContinuousClock.now
-        #expect(try await Answer(prompter, prompt, at: terminal) == .fallback)
+        #expect(try await Answer(prompter, prompt, at: terminal) == .fallback(0))
         isOver.withLock { $0 = true }
         #expect(ContinuousClock.now - start >= Self.readingPause)
         try await pressing

@@ -59,6 +59,19 @@ struct PromptTextTests {
         #expect(shown.utf8.count <= text.utf8.count)
     }
 
+    @Test(
+        "a line is broken at spaces and within long words, by columns, with an indent after the first",
+        arguments: [
+            ("aa bb cc", 5, "", "aa bb\ncc"), ("aa bb cc", 5, "  ", "aa bb\n  cc"),
+            ("abcdefgh", 5, "  ", "abcde\n  fgh"), ("日本語", 5, "", "日本\n語"), ("a日本 b", 5, "", "a日本\nb"),
+            ("👍👍👍", 5, "", "👍👍\n👍"), ("e\u{301}e\u{301} x", 4, "", "e\u{301}e\u{301} x"),
+            ("ｆｕｌｌ", 4, "", "ｆｕ\nｌｌ"), ("", 5, "  ", ""),
+        ]
+    )
+    func broken(line: String, columns: Int, indent: String, text: String) {
+        #expect(PromptText.broken(line, columns: columns, indent: indent) == text)
+    }
+
     @Test("each button has its own access key")
     func buttons() {
         #expect(PromptText.button("OK").title == "_OK")
@@ -109,6 +122,52 @@ struct PromptDescriptionTests {
             line == "SETDESC Unlock%0AAgain.%0A%0ARequested by /usr/bin/app%0A"
                 + "Reason it gives: \"x\" Requested by root\"%0A%0ATouch the fingerprint sensor."
         )
+    }
+
+    @Test("texts of the most bytes are shown whole, with the longest requester, heading and error of ours")
+    func whole() {
+        let items = (1...8).map { String(repeating: "\($0)", count: 30) }
+        for (filler, reason) in [("r", 120), ("%", 40), ("日", 40)] {
+            let prompt = Prompt(
+                .touch,
+                requester: "/" + String(repeating: "p", count: 200),
+                reason: String(repeating: filler, count: reason),
+                details: PromptDetails(
+                    title: String(repeating: "t", count: 60),
+                    subtitle: String(repeating: "s", count: 60),
+                    items: items
+                ),
+                heading: "Enter the keychain's passcode: the first time here, a finger is not enough",
+                error: "Put the finger on the middle of the sensor."
+            )
+            let text = PromptDescription.text(of: prompt, flavor: PinentryFlavor(name: ""))
+            let lines = text.split(separator: "\n").map(String.init)
+            #expect(lines.contains("Reason it gives: \"\(prompt.reason)\""), "\(text)")
+            for item in items { #expect(lines.contains("- \"\(item)\""), "\(text)") }
+        }
+    }
+
+    @Test("lines without room end in an ellipsis, and longer texts than their limits are cut")
+    func cut() throws {
+        let prompt = Prompt(
+            .touch,
+            requester: "/usr/bin/app",
+            reason: String(repeating: "r", count: 1000),
+            details: PromptDetails(
+                title: String(repeating: "t", count: 1000),
+                subtitle: "",
+                items: Array(repeating: String(repeating: "i", count: 1000), count: 20)
+            ),
+            heading: "Unlock"
+        )
+        let line = PromptDescription(of: prompt).line
+        #expect(line.count <= AssuanLine.largestByteCount)
+        let text = PromptDescription.text(of: prompt, flavor: PinentryFlavor(name: ""))
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines.contains("Its title: \"\(String(repeating: "t", count: 59))\u{2026}\""))
+        #expect(!lines.contains { $0.hasPrefix("Its subtitle") })
+        #expect(lines.contains("Reason it gives: \"\(String(repeating: "r", count: 199))\u{2026}\""))
+        #expect(lines.filter { $0.hasPrefix("- ") }.count < 9 && lines.contains("\u{2026}"), "\(text)")
     }
 
     @Test("a secret that does not fit is not shown in part")

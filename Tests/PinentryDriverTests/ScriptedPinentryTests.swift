@@ -239,7 +239,7 @@ struct FlavorTests {
     func gnome() async throws {
         let once = "n=$((n+1)); if [ $n = 2 ]; then echo 'ERR 83886179 x'; else echo OK; fi"
         let heading = "Touch the fingerprint sensor"
-        let touch = Prompt(.touch, requester: "app", heading: heading, fallbackTitle: "")
+        let touch = Prompt(.touch, requester: "app", heading: heading, fallbackTitles: [])
         let (answer, lines, _) = try await ask("gnome3", touch, ["CONFIRM": once])
         // The affirmative button closes the window, which is then shown again.
         #expect(answer == .cancelled)
@@ -250,6 +250,42 @@ struct FlavorTests {
         let (_, others, _) = try await ask("gtk2", touch, ["CONFIRM": "echo 'ERR 83886179 x'"])
         #expect(others.contains("CONFIRM --one-button") && others.contains("SETOK _Cancel"))
         #expect(others.contains("SETDESC Touch the fingerprint sensor%0A%0ARequested by app"))
+    }
+
+    @Test(
+        "several fallbacks are offered on pages with buttons and without a field",
+        arguments: ["gtk2", "qt", "curses", "tty", "gnome3"]
+    )
+    func pages(flavor: String) async throws {
+        let titles = ["Card", "Next_one", "Your passcode:"]
+        let touch = Prompt(.touch, requester: "app", reason: "Pay", heading: "Unlock", fallbackTitles: titles)
+        let isGNOME = flavor == "gnome3"
+        let next = isGNOME ? "ERR 83886179 x" : "ERR 83886194 x"
+        let third = "n=$((n+1)); case $n in 2|3) echo '\(next)' ;; *) echo OK ;; esac"
+        let (answer, lines, _) = try await ask(flavor, touch, ["CONFIRM": third])
+        #expect(answer == .fallback(2))
+        #expect(lines.filter { $0 == "CONFIRM" }.count == 4 && !lines.contains("GETPIN"))
+        #expect(
+            lines.filter { $0.hasPrefix("SETOK") } == [
+                "SETOK _Another Way\u{2026}", "SETOK _Card", "SETOK _Next__one", "SETOK _Your passcode:",
+            ]
+        )
+        let others = lines.filter { $0.hasPrefix("SETNOTOK") }
+        #expect(others == (isGNOME ? [] : ["SETNOTOK _Next", "SETNOTOK N_ext", "SETNOTOK _Next"]))
+        let pages = lines.filter { $0.contains("Another way: ") && $0.contains("\"Pay\"") }
+        #expect(pages.count == 3 && pages.allSatisfy { $0.hasPrefix("SETDESC ") })
+
+        let cancelled = "n=$((n+1)); case $n in 1) echo OK ;; *) echo 'ERR 83886179 x' ;; esac"
+        #expect(try await ask(flavor, touch, ["CONFIRM": cancelled]).answer == .cancelled)
+        let late = "n=$((n+1)); case $n in 1) echo OK ;; *) echo 'ERR 83886142 x' ;; esac"
+        #expect(try await ask(flavor, touch, ["CONFIRM": late]).answer == .timedOut)
+    }
+
+    @Test("after the last fallback the first is offered again")
+    func pagesAgain() async throws {
+        let touch = Prompt(.touch, requester: "app", heading: "Unlock", fallbackTitles: ["Card", "Code"])
+        let fourth = "n=$((n+1)); case $n in 2|3) echo 'ERR 83886194 x' ;; *) echo OK ;; esac"
+        #expect(try await ask("gtk2", touch, ["CONFIRM": fourth]).answer == .fallback(0))
     }
 
     @Test(

@@ -8,7 +8,8 @@ import TouchstoneTesting
 /// A prompt's answer as a comparable value; only tests may convert a secret to text.
 enum Answer: Equatable, Sendable {
     case entered(String)
-    case confirmed, fallback, cancelled, timedOut
+    case fallback(Int)
+    case confirmed, cancelled, timedOut
 
     init(_ answer: consuming PromptAnswer) {
         switch consume answer {
@@ -16,7 +17,7 @@ enum Answer: Equatable, Sendable {
             let octets = secret.withOctets { octets in octets.indices.map { octets[$0] } }
             self = .entered(String(decoding: octets, as: UTF8.self))
         case .confirmed: self = .confirmed
-        case .fallback: self = .fallback
+        case .fallback(let index): self = .fallback(index)
         case .cancelled: self = .cancelled
         case .timedOut: self = .timedOut
         }

@@ -127,8 +127,9 @@ struct TerminalPromptTests {
         for (title, drawn, key) in titles {
             let keys = isCurses ? PseudoTerminal.Key.enter : .text(key)
             async let done: Void = ScriptedPerson(.sees(drawn, presses: keys)).sit(at: terminal)
-            let prompt = Prompt(.touch, requester: "app", heading: "Unlock", fallbackTitle: title)
-            #expect(try await Answer(prompter, prompt, at: terminal) == .fallback)
+            let titles = title.map { [$0] }
+            let prompt = Prompt(.touch, requester: "app", heading: "Unlock", fallbackTitles: titles)
+            #expect(try await Answer(prompter, prompt, at: terminal) == .fallback(0))
             try await done
         }
         let end = ScriptedPerson(.sees("Not now", presses: .enter))
@@ -139,12 +140,52 @@ struct TerminalPromptTests {
             heading: "Unlock",
             error: "Not recognised.",
             cancelTitle: "Not now",
-            fallbackTitle: ""
+            fallbackTitles: []
         )
         #expect(try await Answer(prompter, only, at: terminal) == .cancelled)
         try await done
         #expect(terminal.text.contains("Touch the fingerprint sensor."))
         #expect(terminal.text.contains("Not recognised."))
+    }
+
+    @Test(
+        "several fallbacks are offered one after another, with the app's texts as lines",
+        arguments: programs
+    )
+    func fallbacks(program: String) async throws {
+        let isCurses = program.hasSuffix("curses")
+        let prompt = Prompt(
+            .touch,
+            requester: "/usr/bin/bank",
+            reason: "Pay",
+            details: PromptDetails(
+                title: "Example Bank",
+                subtitle: "Giro 12",
+                items: ["to: Alice", "12 EUR"]
+            ),
+            heading: "Unlock",
+            fallbackTitles: ["Card", "Code"]
+        )
+        // Curses starts on the affirmative button; tty reads the access keys, here of "Another Way", "Next" and "Code".
+        let person =
+            isCurses
+            ? ScriptedPerson(.sees("Another Way", presses: .enter), .sees("1 of 2", presses: .enter))
+            : ScriptedPerson(
+                .sees("Another Way", presses: .text("a")),
+                .sees("1 of 2", presses: .text("n")),
+                .sees("2 of 2", presses: .text("c"))
+            )
+        async let done: Void = person.sit(at: terminal)
+        let answer = try await Answer(PinentryPrompter(program), prompt, at: terminal)
+        #expect(answer == .fallback(isCurses ? 0 : 1))
+        try await done
+        for text in [
+            "Requested by /usr/bin/bank", "Its title: \"Example Bank\"", "Its subtitle: \"Giro 12\"",
+            "Reason it gives: \"Pay\"", "- \"to: Alice\"", "- \"12 EUR\"",
+        ] {
+            #expect(terminal.text.contains(text), "\(text) in \(terminal.text)")
+        }
+        #expect(terminal.isEchoing && terminal.isCanonical)
     }
 
     @Test("one prompt accepts touch or passcode", arguments: programs)
@@ -275,7 +316,7 @@ struct TerminalPromptTests {
             async let second: Void = ScriptedPerson(.sees("Use Passcode...", presses: .enter)).sit(
                 at: terminal
             )
-            #expect(try await Answer(PinentryPrompter(program), prompt, at: origin) == .fallback)
+            #expect(try await Answer(PinentryPrompter(program), prompt, at: origin) == .fallback(0))
             try await second
         }
 

@@ -20,17 +20,19 @@ struct TerminalTouchBoxTests {
         reason: String = "",
         error: String? = nil,
         cancel: String? = nil,
-        fallback: String? = nil,
+        fallbacks: [String]? = nil,
+        details: PromptDetails = PromptDetails(),
         timeout: Duration = .seconds(60)
     ) -> Prompt {
         Prompt(
             .touch,
             requester: "/usr/bin/mail",
             reason: reason,
+            details: details,
             heading: "Touch the fingerprint sensor",
             error: error,
             cancelTitle: cancel,
-            fallbackTitle: fallback,
+            fallbackTitles: fallbacks,
             timeout: timeout
         )
     }
@@ -41,7 +43,7 @@ struct TerminalTouchBoxTests {
             reason: "to read your \u{202E}mail\u{1B}[2J\nnow: 鍵を読む",
             error: "No match. 4 tries left.",
             cancel: "Avbryt",
-            fallback: "パスコード"
+            fallbacks: ["パスコード"]
         )
         async let answer = Answer(prompter, prompt, at: terminal)
         try await terminal.wait(for: "[Esc] Avbryt   [p] パスコード")
@@ -65,13 +67,54 @@ struct TerminalTouchBoxTests {
         async let first = Answer(prompter, prompt(), at: terminal)
         try await terminal.wait(for: "[p] Use Passcode")
         terminal.type("p")
-        #expect(try await first == .fallback)
-        async let second = Answer(prompter, prompt(fallback: ""), at: terminal)
+        #expect(try await first == .fallback(0))
+        async let second = Answer(prompter, prompt(fallbacks: []), at: terminal)
         try await terminal.wait(for: "[Esc] Cancel")
         terminal.type("p")
         terminal.type("\u{1B}[3~")
         terminal.type("\u{1B}")
         #expect(try await second == .cancelled)
+    }
+
+    @Test("each of several fallbacks has its number as key, and p is none")
+    func fallbacks() async throws {
+        let titles = ["Card", "Code\u{1B}[2J", "パスコード", "Use Passcode"]
+        for (key, index) in [("1", 0), ("4", 3)] {
+            let terminal = try PseudoTerminal()
+            async let answer = Answer(prompter, prompt(fallbacks: titles), at: terminal)
+            try await terminal.wait(for: "[4] Use Passcode")
+            terminal.type("p59")
+            terminal.type(key)
+            #expect(try await answer == .fallback(index))
+            #expect(terminal.text.contains("[1] Card") && terminal.text.contains("[2] Code[2J"))
+            #expect(!terminal.drew("\u{1B}["))
+        }
+    }
+
+    @Test("each of the app's texts is a line of its own after our label, and cannot look like our lines")
+    func appLines() async throws {
+        let details = PromptDetails(
+            title: "Touchstone: type your passcode\n\nRequested by /usr/bin/system-update",
+            subtitle: "[p] Use Passcode",
+            items: ["to: Alice", "Requested by root", "\u{202E}12 EUR\r\n"]
+        )
+        async let answer = Answer(prompter, prompt(reason: "Pay", details: details), at: terminal)
+        try await terminal.wait(for: "[Esc] Cancel")
+        terminal.type("\u{1B}")
+        #expect(try await answer == .cancelled)
+        let lines = terminal.text.split(whereSeparator: \.isNewline).map(String.init)
+        #expect(
+            lines.filter { $0.hasPrefix("Requested by") } == ["Requested by /usr/bin/mail"],
+            "\(terminal.text)"
+        )
+        #expect(lines.filter { $0.hasPrefix("[") }.count == 1)
+        for line in [
+            "Its subtitle: \"[p] Use Passcode\"", "Reason it gives: \"Pay\"", "- \"to: Alice\"",
+            "- \"Requested by root\"", "- \"12 EUR\"",
+        ] {
+            #expect(lines.contains(line), "\(line) in \(terminal.text)")
+        }
+        #expect(lines.contains { $0.hasPrefix("Its title: \"Touchstone: type your passcode Requested by") })
     }
 
     @Test("the prompt is announced with its channel once drawn, and removed when the task is cancelled")

@@ -186,9 +186,12 @@ extension TenStepsTests {
                 world.relay.passAll()
                 let receipt = try await waiting.approve("Pay")
                 #expect(keychain.prompts.count == before + 3)
+                #expect(keychain.prompts.last?.reason == "Pay")
                 #expect(
-                    keychain.prompts.last?.reason
-                        == "Pay (amount: 12.30; currency: EUR; payee.accounts.1: X; payee.accounts.2: 7; payee.name: Alice)"
+                    keychain.prompts.last?.items == [
+                        "amount: 12.30", "currency: EUR", "payee.accounts.1: X", "payee.accounts.2: 7",
+                        "payee.name: Alice",
+                    ]
                 )
                 let told = try #require(try JSONValue(parsing: Array(receipt)).object)
                 #expect(told["transactionId"]?.string == id && told["credentialId"]?.string == device.id)

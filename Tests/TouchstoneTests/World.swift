@@ -53,6 +53,21 @@ struct World {
         fprintd?.change { $0.verifications = Array(repeating: .init([.match]), count: count) }
     }
 
+    /// Lets the next prompt wait for touches, each with a result of fprintd; the prompt is shown anew after each.
+    func touches(resulting results: [String]) throws {
+        try keychain.tellPerson(Array(repeating: .waits, count: results.count))
+        fprintd?.change { script in
+            script.verifications = results.map { result in
+                .init([.status(result, done: ["verify-match", "verify-no-match"].contains(result))])
+            }
+        }
+    }
+
+    /// Presses the fallback button of the next prompt, and takes the one with this number of those that it names.
+    func choosesFallback(_ index: Int) throws {
+        try keychain.tellPerson([.usual] + Array(repeating: .next, count: index) + [.usual])
+    }
+
     /// Cancels the next prompts.
     func cancels(_ count: Int = 1) throws {
         try keychain.tellPerson(Array(repeating: .cancels, count: count))

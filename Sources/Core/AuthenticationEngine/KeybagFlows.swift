@@ -312,10 +312,11 @@ extension Prompt {
             input,
             requester: request.caller.displayName,
             reason: request.reason,
+            details: request.details,
             heading: heading,
             error: error,
             cancelTitle: request.cancelTitle,
-            fallbackTitle: "",
+            fallbackTitles: [],
             timeout: configuration.promptTimeout
         )
     }

@@ -83,11 +83,13 @@ package final class Visit: Sendable {
         (sender.map { asker.check(sender: $0) } ?? asker.check()) || isAnotherNow()
     }
 
-    /// The origin and text of a prompt, which names the calling program as of now.
+    /// The origin and text of a prompt, which names the calling program as of now; its misses go to ``MissedTouch/listener``
+    /// if the client asks for them.
     func request(_ prompt: PromptFields) -> PromptRequest {
         checkAsker()
         var request = prompt.request(by: caller)
         request.allowsFinger = allowsFingers
+        if prompt.tellsMisses { request.onMiss = MissedTouch.listener }
         return request
     }
 

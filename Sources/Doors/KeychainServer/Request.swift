@@ -78,6 +78,23 @@ enum Request: ~Copyable, Sendable {
         }
     }
 
+    /// Whether the client asks for the misses at the request's prompts.
+    var tellsMisses: Bool {
+        switch self {
+        case .evaluatePolicy(let body): body.prompt.tellsMisses
+        case .evaluateAccessControl(let body): body.prompt.tellsMisses
+        case .addItem(let body): body.prompt.tellsMisses
+        case .copyItems(let body): body.prompt.tellsMisses
+        case .updateItems(let body): body.prompt.tellsMisses
+        case .replaceItem(let body): body.prompt.tellsMisses
+        case .makeKey(let body): body.prompt.tellsMisses
+        case .useKey(let body): body.prompt.tellsMisses
+        case .attestKey(let body): body.prompt.tellsMisses
+        case .unlock(let prompt): prompt.tellsMisses
+        default: false
+        }
+    }
+
     /// Decodes the body of a request of `method`.
     init(_ method: Method, from reader: inout CBORReader) throws {
         switch method {

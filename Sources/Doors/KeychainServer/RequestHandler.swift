@@ -21,7 +21,14 @@ struct RequestHandler: Sendable {
     ) async throws(WireError) {
         let head = ReplyHead(id: asked.id)
         do {
-            try await dispatch(request, head, reply)
+            if request.tellsMisses {
+                let box = RequestBox(request)
+                try await MissedTouch.$listener.withValue(missTeller(asked.id, reply)) {
+                    if let request = box.take() { try await dispatch(request, head, reply) }
+                }
+            } else {
+                try await dispatch(request, head, reply)
+            }
         } catch let error as KeychainError {
             try reply(Self.failed(error, id: head.id))
         } catch {
@@ -198,6 +205,14 @@ struct RequestHandler: Sendable {
             return true
         } catch {
             return false
+        }
+    }
+
+    /// Sends a notice for each miss at a prompt of a request, while the client reads; the engine waits meanwhile.
+    private func missTeller(_ id: UInt64, _ reply: @escaping Reply) -> @Sendable (MissedTouch) -> Void {
+        { [hasRoom] miss in
+            guard hasRoom() else { return }
+            _ = Self.isSent(ReplyHead(noticeAbout: id).message(miss), reply)
         }
     }
 

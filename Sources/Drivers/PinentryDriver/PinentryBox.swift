@@ -28,6 +28,7 @@ struct PinentryBox {
                 return answer
             case .accepted(let first, let isRepeated):
                 guard prompt.input.hasField else {
+                    if commands.affirmative == .others { return try choose(on: &connection) }
                     guard let affirmativeAnswer else { continue }
                     return affirmativeAnswer
                 }
@@ -47,6 +48,32 @@ struct PinentryBox {
                     if first.matches(second) { return try Self.entered(first) }
                 }
                 try set(commands.anew(prompt, PinentryCommands.repeatError), on: &connection)
+            }
+        }
+    }
+
+    /// Offers the named fallbacks one after another, and again from the first, until the user takes one or cancels.
+    ///
+    /// The sensor stays armed: each page has the text of the prompt.
+    private func choose(on connection: inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer {
+        let count = prompt.fallbackTitles?.count ?? 0
+        var index = 0
+        while true {
+            try set(commands.page(index, of: prompt), on: &connection)
+            var answer = try putOnce(on: &connection, whenShown: {})
+            if answer.error == .windowTooSmall, let brief {
+                try set([brief], on: &connection)
+                answer = try putOnce(on: &connection, whenShown: {})
+            }
+            guard let code = answer.error else { return .fallback(index) }
+            switch code.meaning {
+            case .cancelled:
+                let isLast = index == count - 1
+                guard commands.flavor.isGNOME ? !isLast : code.isNegative else { return .cancelled }
+                index = isLast ? 0 : index + 1
+            case .timedOut: return .timedOut
+            case .notInteractive, .undrawable, .failed:
+                throw .refused(code, command: commands.show.command)
             }
         }
     }
@@ -119,12 +146,13 @@ struct PinentryBox {
         return [PinentryCommands.Line(octets: description.line, isRequired: true)]
     }
 
-    /// A shorter description without the app's reason, for a terminal of a few lines: the requester is more
+    /// A shorter description without the app's texts, for a terminal of a few lines: the requester is more
     /// important.
     private var brief: PinentryCommands.Line? {
-        guard !prompt.reason.isEmpty, !commands.showsSecret else { return nil }
+        guard !prompt.reason.isEmpty || !prompt.details.isEmpty, !commands.showsSecret else { return nil }
         var brief = prompt
         brief.reason = ""
+        brief.details = PromptDetails()
         let description = PromptDescription(of: brief, flavor: commands.flavor)
         return PinentryCommands.Line(octets: description.line, isRequired: true)
     }
@@ -148,9 +176,9 @@ struct PinentryBox {
     /// Nil if the prompt is shown again.
     private var affirmativeAnswer: PromptAnswer? {
         switch commands.affirmative {
-        case .waits: nil
+        case .waits, .others: nil
         case .confirmed: .confirmed
-        case .fallback: .fallback
+        case .fallback: .fallback(0)
         case .cancelled: .cancelled
         }
     }

@@ -28,6 +28,9 @@ struct PinentryCode: Hashable {
     /// What a response with this code means to the caller.
     enum Meaning { case cancelled, timedOut, notInteractive, undrawable, failed }
 
+    /// Whether the user pressed the button between the affirmative one and cancel.
+    var isNegative: Bool { code == Self.notConfirmed.code }
+
     /// Compares the code alone: programs send different sources.
     var meaning: Meaning {
         switch rawValue & 0xFFFF {

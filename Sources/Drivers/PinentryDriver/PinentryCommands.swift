@@ -36,8 +36,8 @@ struct PinentryCommands {
     /// The pinentry variant that draws the prompt.
     let flavor: PinentryFlavor
 
-    /// What the only or the first button of a prompt without a field stands for.
-    enum Affirmative { case confirmed, fallback, cancelled, waits }
+    /// What the only or the first button of a prompt without a field stands for; `others` leads to the named fallbacks.
+    enum Affirmative { case confirmed, fallback, others, cancelled, waits }
 
     /// The options that say where to draw.
     static func options(for place: PromptPlace) -> [Line] {
@@ -47,6 +47,7 @@ struct PinentryCommands {
             lines.append(Line("OPTION ttytype=\(place.terminalType)"))
         }
         lines.append(Line("OPTION lc-ctype=\(place.characterType)"))
+        if let language = place.language { lines.append(Line("OPTION lc-messages=\(language)")) }
         if let display = place.display { lines.append(Line("OPTION display=\(display)")) }
         // A keyboard grab would keep the user from checking what the requester is.
         lines.append(Line("OPTION no-grab"))
@@ -63,70 +64,130 @@ struct PinentryCommands {
         self.showsSecret = showsSecret
         self.flavor = flavor
         var labels: [Line]
-        let cancel = prompt.cancelTitle.nonEmpty ?? "Cancel"
+        let words = flavor.words
+        let cancel = prompt.cancelTitle.nonEmpty ?? words("Cancel")
         switch prompt.input {
         case _ where showsSecret:
-            labels = Self.buttons(PromptText.button("OK"), cancel: nil)
+            labels = Self.buttons(PromptText.button(words("OK")), cancel: nil, flavor)
             (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .confirmed)
         case .secret, .newSecret, .touchOrSecret:
-            labels = Self.field(for: prompt, flavor) + Self.buttons(PromptText.button("OK"), cancel: cancel)
+            labels =
+                Self.field(for: prompt, flavor)
+                + Self.buttons(PromptText.button(words("OK")), cancel: cancel, flavor)
             (show, affirmative) = (Line("GETPIN", isRequired: true), .confirmed)
         case .confirmation:
-            labels = Self.buttons(PromptText.button("OK"), cancel: cancel)
+            labels = Self.buttons(PromptText.button(words("OK")), cancel: cancel, flavor)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .confirmed)
-        case .touch where prompt.fallbackTitle == "" && flavor.isGNOME:
+        case .touch where prompt.fallbackTitles == [] && flavor.isGNOME:
             // GNOME always shows a second button: here one that keeps the prompt, for a user who presses it believing
             // that a touch has to be confirmed.
-            labels = Self.buttons(PromptText.button("Keep Waiting"), cancel: cancel)
+            labels = Self.buttons(PromptText.button(words("Keep Waiting")), cancel: cancel, flavor)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .waits)
-        case .touch where prompt.fallbackTitle == "":
-            labels = Self.buttons(PromptText.button(cancel), cancel: nil)
+        case .touch where prompt.fallbackTitles == []:
+            labels = Self.buttons(PromptText.button(cancel), cancel: nil, flavor)
             (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .cancelled)
+        case .touch where prompt.fallbackTitles?.count ?? 1 > 1:
+            labels = Self.buttons(PromptText.button(words("Another Way\u{2026}")), cancel: cancel, flavor)
+            (show, affirmative) = (Line("CONFIRM", isRequired: true), .others)
         case .touch:
             let fallback =
-                prompt.fallbackTitle.map { PromptText.button($0) } ?? ("Use _Passcode\u{2026}", "p")
-            labels = Self.buttons(fallback, cancel: cancel)
+                prompt.fallbackTitles?.first.map { PromptText.button($0) } ?? Self.passcodeButton(words)
+            labels = Self.buttons(fallback, cancel: cancel, flavor)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .fallback)
         }
         if flavor.isGNOME {
             labels.removeAll { $0.command == "SETPROMPT" }
-            labels.append(Line(escaping: "SETPROMPT ", PromptText.ofOurs(prompt.heading)))
+            labels.append(Line(escaping: "SETPROMPT ", PromptText.ofOurs(words(prompt.heading))))
         }
         settings = [Line("SETTITLE Touchstone"), Line("SETTIMEOUT \(prompt.timeoutInSeconds)")] + labels
     }
 
     private static func field(for prompt: Prompt, _ flavor: PinentryFlavor) -> [Line] {
-        var lines = [label(prompt.fieldLabel)]
+        let words = flavor.words
+        var lines = [label(words(prompt.fieldLabel))]
         if let error = prompt.error { lines.append(self.error(error, flavor)) }
         if prompt.input == .newSecret, flavor.asksTwice {
             if let judge = prompt.judge {
-                lines.append(Line(escaping: "SETQUALITYBAR ", qualityLabel))
-                lines.append(Line(escaping: "SETQUALITYBAR_TT ", PromptText.ofOurs(judge.rule)))
+                lines.append(Line(escaping: "SETQUALITYBAR ", words(qualityLabel)))
+                lines.append(Line(escaping: "SETQUALITYBAR_TT ", PromptText.ofOurs(words(judge.rule))))
             }
-            lines.append(Line(escaping: "SETREPEAT ", repeatLabel))
-            lines.append(Line(escaping: "SETREPEATERROR ", repeatError))
+            lines.append(Line(escaping: "SETREPEAT ", words(repeatLabel)))
+            lines.append(Line(escaping: "SETREPEATERROR ", words(repeatError)))
         }
         return lines
     }
 
-    private static func buttons(_ affirmative: (title: String, key: Character?), cancel: String?) -> [Line] {
+    /// The default fallback button.
+    private static func passcodeButton(_ words: PromptWords) -> (title: String, key: Character?) {
+        words == .english
+            ? ("Use _Passcode\u{2026}", "p") : PromptText.button(words("Use Passcode\u{2026}"))
+    }
+
+    private static func buttons(
+        _ affirmative: (title: String, key: Character?),
+        cancel: String?,
+        _ flavor: PinentryFlavor
+    ) -> [Line] {
+        let affirmative = keyed(affirmative, "1", flavor)
         var lines = [Line(escaping: "SETOK ", affirmative.title)]
         if let cancel {
-            let title = PromptText.button(cancel, avoiding: affirmative.key).title
+            let title = keyed(PromptText.button(cancel, avoiding: affirmative.key), "0", flavor).title
             lines.append(Line(escaping: "SETCANCEL ", title))
         }
         return lines
     }
 
+    /// A button with a key: on tty, which has no other way to press it, a digit for a title without Latin letters.
+    private static func keyed(
+        _ button: (title: String, key: Character?),
+        _ digit: Character,
+        _ flavor: PinentryFlavor
+    ) -> (title: String, key: Character?) {
+        guard flavor.name == "tty", button.key == nil else { return button }
+        return ("\(button.title) (_\(digit))", digit)
+    }
+
+    /// The lines of a page that offers one of several named fallbacks: a button with its title, one for the next page, and
+    /// cancel.
+    ///
+    /// A page has no field: nothing that an app names can pass for the entry of the passcode. GNOME has two buttons, so
+    /// there cancelling leads to the next page, and ends the prompt on the last one.
+    ///
+    /// - Parameters:
+    ///   - index: the fallback's number, from 0.
+    ///   - prompt: a prompt with several fallbacks.
+    /// - Returns: the lines.
+    func page(_ index: Int, of prompt: Prompt) -> [Line] {
+        let titles = prompt.fallbackTitles ?? []
+        let title = PromptText.button(titles[index])
+        var noted = prompt
+        noted.error = "Another way: \(index + 1) of \(titles.count)."
+        let description = Line(
+            octets: PromptDescription(of: noted, flavor: flavor).line,
+            isRequired: true
+        )
+        let words = flavor.words
+        let cancel = prompt.cancelTitle.nonEmpty ?? words("Cancel")
+        guard !flavor.isGNOME else {
+            let second = index < titles.count - 1 ? words("Next") : cancel
+            return [description] + Self.buttons(title, cancel: second, flavor)
+        }
+        let cancelKey = PromptText.button(cancel, avoiding: title.key).key
+        let next = PromptText.button(words("Next"), avoiding: title.key, cancelKey)
+        return [description] + Self.buttons(title, cancel: cancel, flavor) + [
+            Line(escaping: "SETNOTOK ", Self.keyed(next, "2", flavor).title)
+        ]
+    }
+
     /// The lines that ask for a second entry in another prompt.
     static func again(_ flavor: PinentryFlavor) -> [Line] {
-        [label(flavor.isGNOME ? "Type it again, to be sure" : repeatLabel)]
+        [label(flavor.words(flavor.isGNOME ? "Type it again, to be sure" : repeatLabel))]
     }
 
     /// The lines that ask again after `message`.
     func anew(_ prompt: Prompt, _ message: String) -> [Line] {
         [
-            flavor.isGNOME ? Self.label(prompt.heading) : Self.label(prompt.fieldLabel),
+            Self.label(flavor.words(flavor.isGNOME ? prompt.heading : prompt.fieldLabel)),
             Self.error(message, flavor),
         ]
     }
@@ -142,7 +203,7 @@ struct PinentryCommands {
     ///
     /// Curses cuts an error off at the terminal's width, but wraps the description.
     static func error(_ text: String, _ flavor: PinentryFlavor) -> Line {
-        let text = PromptText.ofOurs(text)
+        let text = PromptText.ofOurs(flavor.words(text))
         let columns = 56
         return Line(
             escaping: "SETERROR ",

@@ -6,10 +6,10 @@ final class ShownSecret: Sendable {
     let line: SecretBytes
     let gnomeLine: SecretBytes
 
-    /// Builds the lines, the usual one for a terminal that takes UTF-8 or does not; nil for a secret that does not fit.
-    init?(_ secret: borrowing SecretBytes, in prompt: Prompt, drawsASCII: Bool) {
-        let gnome = PinentryFlavor(name: "gnome3")
-        let usual = PinentryFlavor(name: "", drawsASCII: drawsASCII)
+    /// Builds the lines, the usual one for a place that takes UTF-8 or does not; nil for a secret that does not fit.
+    init?(_ secret: borrowing SecretBytes, in prompt: Prompt, at place: PromptPlace) {
+        let gnome = PinentryFlavor(name: "gnome3", words: place.words)
+        let usual = PinentryFlavor(name: "", drawsASCII: !place.takesUTF8, words: place.words)
         guard let line = PromptDescription.line(of: prompt, flavor: usual, showing: secret),
             let gnomeLine = PromptDescription.line(of: prompt, flavor: gnome, showing: secret)
         else { return nil }
@@ -227,6 +227,7 @@ struct PinentryExchange: ~Copyable {
         }
         flavor = PinentryFlavor(name: name)
         flavor.drawsASCII = flavor.drawsOnTerminal && !place.takesUTF8
+        flavor.words = place.words
         // pinentry-tty without a terminal would answer "cancelled", as a user does.
         if terminal == nil, flavor.drawsOnTerminal {
             // Only GNOME's prompt is drawn by another process, which pinentry finds on that bus.

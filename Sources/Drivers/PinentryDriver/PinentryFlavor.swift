@@ -6,6 +6,8 @@ struct PinentryFlavor: Equatable {
     let name: String
     /// Whether it draws on a terminal that does not take UTF-8; curses refuses a text with other characters than ASCII there.
     var drawsASCII = false
+    /// The language of what Touchstone says.
+    var words = PromptWords.english
 
     /// Whether it always draws on the terminal.
     var drawsOnTerminal: Bool { name == "tty" || drawsWithCurses }

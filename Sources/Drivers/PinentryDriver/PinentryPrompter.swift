@@ -120,7 +120,7 @@ public struct PinentryPrompter: SecretPrompter {
         in prompt: Prompt,
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer {
-        guard let secret = ShownSecret(secret, in: prompt, drawsASCII: !PromptPlace(origin).takesUTF8) else {
+        guard let secret = ShownSecret(secret, in: prompt, at: PromptPlace(origin)) else {
             throw PromptError(.prompterFailed, detail: "a secret of this length cannot be shown")
         }
         return try await start(at: origin) { exchange throws(PromptError) in

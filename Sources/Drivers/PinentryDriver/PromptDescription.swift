@@ -1,8 +1,10 @@
 import KeychainModel
 import SecretMemory
 
-/// The text of a prompt: our heading, then the requester, then the app's reason, marked as such.
+/// The text of a prompt: our heading, then the requester, then what the app says, marked as such.
 ///
+/// Each of the app's texts is one line: it begins with our label and is in quotation marks, so that none can begin as our own
+/// lines do.
 /// The heading is the first line on purpose: Qt guesses from the first line alone whether a text is HTML.
 struct PromptDescription {
     private static let command = "SETDESC "
@@ -11,7 +13,7 @@ struct PromptDescription {
     /// The bytes of the `SETDESC` line, without its line end.
     private(set) var line: [UInt8]
 
-    /// Builds the line; the reason gets the room that is left.
+    /// Builds the line; the app's texts get the room that is left.
     ///
     /// - Parameters:
     ///   - prompt: the content of the prompt.
@@ -22,27 +24,28 @@ struct PromptDescription {
         flavor: PinentryFlavor = PinentryFlavor(name: ""),
         reserving reserved: Int = 0
     ) {
+        let words = flavor.words
         // GNOME's prompt shows the heading separately.
-        var before = flavor.isGNOME ? "" : PromptText.ofOurs(prompt.heading)
+        var before = flavor.isGNOME ? "" : PromptText.ofOurs(words(prompt.heading))
         // Prompts without a field do not show `SETERROR`.
         if !prompt.input.hasField, let error = prompt.error {
-            before += (before.isEmpty ? "" : "\n") + PromptText.ofOurs(error)
+            before += (before.isEmpty ? "" : "\n") + PromptText.ofOurs(words(error))
         }
-        before += (before.isEmpty ? "" : "\n\n") + "Requested by "
+        before += (before.isEmpty ? "" : "\n\n") + words("Requested by ")
         let requester = PromptText.requester(prompt.requester)
         // A letter without its marks could name another program.
         before += flavor.drawsASCII ? String(requester.map { $0.isASCII ? $0 : "?" }) : requester
         switch prompt.othersWaiting {
         case ...0: break
-        case 1: before += "\nOne more request waits for the same."
-        case let count: before += "\n\(count) more requests wait for the same."
+        case 1: before += "\n" + words("One more request waits for the same.")
+        case let count: before += "\n" + words("\(count) more requests wait for the same.")
         }
-        let after = prompt.instruction.map { "\n\n\($0)" } ?? ""
+        let after = prompt.instruction.map { "\n\n" + words($0) } ?? ""
 
         line = Array(Self.command.utf8) + AssuanLine.escaped(before)
         let end = AssuanLine.escaped(after)
         let left = AssuanLine.largestByteCount - line.count - end.count - reserved
-        line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + end
+        line += AssuanLine.escaped(Self.texts(of: prompt, words, octets: left)) + end
         line = flavor.drawable(line)
     }
 
@@ -82,11 +85,36 @@ struct PromptDescription {
     /// The longest secret that is shown.
     static let largestShownByteCount = 80
 
-    private static func reason(_ reason: String, octets: Int) -> String {
-        let (opening, closing) = ("\nReason it gives: \"", "\"")
-        let left = octets - AssuanLine.escaped(opening + closing).count
-        let text = PromptText.line(reason, characters: PromptText.largestReasonCount, octets: left)
-        return text.isEmpty ? "" : opening + text + closing
+    /// The app's texts, each on a line of its own after our label; an ellipsis alone stands for lines without room.
+    private static func texts(of prompt: Prompt, _ words: PromptWords, octets: Int) -> String {
+        let details = prompt.details
+        let texts =
+            [
+                (words("Its title: "), details.title ?? "", PromptDetails.longestTitle),
+                (words("Its subtitle: "), details.subtitle ?? "", PromptDetails.longestTitle),
+                (words("Reason it gives: "), prompt.reason, PromptDetails.longestReason),
+            ]
+            + details.items.prefix(PromptDetails.mostItems).map {
+                ("- ", $0, PromptDetails.longestItem)
+            }
+        let rest = "\n\u{2026}"
+        let restCount = AssuanLine.escaped(rest).count
+        var shownTexts = ""
+        var left = octets
+        for (index, (label, text, characters)) in texts.enumerated() {
+            let (opening, closing) = ("\n\(label)\"", "\"")
+            let reserved = index < texts.count - 1 ? restCount : 0
+            let room = left - AssuanLine.escaped(opening + closing).count - reserved
+            let shown = PromptText.line(text, characters: characters, octets: room)
+            guard !shown.isEmpty else {
+                let isCut = !PromptText.line(text, characters: 1).isEmpty
+                guard isCut else { continue }
+                return left >= restCount ? shownTexts + rest : shownTexts
+            }
+            shownTexts += opening + shown + closing
+            left -= AssuanLine.escaped(opening + shown + closing).count
+        }
+        return shownTexts
     }
 }
 

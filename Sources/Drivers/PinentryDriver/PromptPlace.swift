@@ -15,6 +15,10 @@ struct PromptPlace: Sendable {
     let xAuthority: String?
     /// `LC_CTYPE`.
     let characterType: String
+    /// `LC_MESSAGES`, for the program's own messages; nil for English.
+    let language: String?
+    /// The language of what Touchstone says: English where the terminal has no letters of other languages.
+    let words: PromptWords
 
     /// Whether the terminal takes UTF-8.
     var takesUTF8: Bool { characterType == Self.utf8 }
@@ -37,6 +41,8 @@ struct PromptPlace: Sendable {
         // `C.UTF-8` is always installed, the user's own locale perhaps not; for letters they are equal.
         let isUTF8 = ["utf-8", "utf8"].contains { characterType.lowercased().hasSuffix($0) }
         self.characterType = isUTF8 ? Self.utf8 : characterType
+        words = isUTF8 ? PromptWords.chosen(origin.language) : .english
+        language = words == .english ? nil : Self.word(origin.language, upTo: 64, also: "_.@-")
     }
 
     private static let utf8 = "C.UTF-8"

@@ -1,18 +1,20 @@
+import KeychainModel
+
 /// Text for a prompt, made from text of other programs.
 ///
 /// Text from an app, a file name or a driver is shown on one line, without control, format, private or unassigned
 /// characters, which could move the cursor, change the writing direction or hide text.
 enum PromptText {
-    /// The longest reason, in characters.
-    static let largestReasonCount = 200
     /// The longest name of a program, in characters.
     static let largestRequesterCount = 120
     /// The longest heading, error or instruction of Touchstone's own, in characters.
     static let largestHeadingCount = 160
     /// The longest title of a button, in characters.
-    static let largestTitleCount = 40
-    /// The most bytes of each of these except the reason: all of them together fit into one Assuan line.
+    static let largestTitleCount = PromptDetails.longestButton
+    /// The most bytes of a program's name and of a button's title: with heading and error they fit into one Assuan line.
     static let largestByteCount = 160
+    /// The most bytes of a heading, error or instruction, for languages with three bytes a character.
+    static let largestHeadingByteCount = 220
 
     /// Characters with more combining marks than this are replaced.
     private static let largestCharacterByteCount = 32
@@ -43,7 +45,7 @@ enum PromptText {
 
     /// A heading or an error of Touchstone's own, which may quote other text.
     static func ofOurs(_ text: String) -> String {
-        line(text, characters: largestHeadingCount, octets: largestByteCount)
+        line(text, characters: largestHeadingCount, octets: largestHeadingByteCount)
     }
 
     /// The name of a program.
@@ -85,21 +87,57 @@ enum PromptText {
         return words[1] == "SMALL" ? letter.lowercased() : String(letter)
     }
 
-    /// Breaks a line at spaces into lines of at most `columns` characters; a longer word stays whole.
-    static func broken(_ line: String, columns: Int) -> String {
+    /// Breaks a line into lines of at most `columns` columns: at spaces, and within a word that is longer.
+    ///
+    /// - Parameters:
+    ///   - line: the line, without a line end.
+    ///   - columns: the columns of the terminal; at least 20.
+    ///   - indent: what stands before each line but the first, so that none of them can pass for a line of its own.
+    /// - Returns: the lines.
+    static func broken(_ line: String, columns: Int, indent: String = "") -> String {
         var text = ""
         var used = 0
+        func breakLine() {
+            text += "\n" + indent
+            used = indent.count
+        }
         for word in line.split(separator: " ") {
+            let width = self.columns(of: word)
             if used > 0 {
-                let fits = used + 1 + word.count <= columns
-                text += fits ? " " : "\n"
-                used = fits ? used + 1 : 0
+                if used + 1 + width <= columns {
+                    text += " "
+                    used += 1
+                } else {
+                    breakLine()
+                }
             }
-            text += word
-            used += word.count
+            for character in word {
+                let width = self.columns(of: character)
+                if used + width > columns { breakLine() }
+                text.append(character)
+                used += width
+            }
         }
         return text
     }
+
+    /// The columns of a text on a terminal.
+    static func columns(of text: some StringProtocol) -> Int {
+        text.reduce(0) { $0 + columns(of: $1) }
+    }
+
+    /// The columns of a character on a terminal: two for the wide ones of Unicode's Standard Annex 11, and for emoji.
+    static func columns(of character: Character) -> Int {
+        guard let scalar = character.unicodeScalars.first else { return 0 }
+        return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+
+    /// Blocks of wide characters: Hangul, CJK, Kana, Yi, full-width forms, emoji, and the supplementary ideographs.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3,
+        0xF900...0xFAFF, 0xFE30...0xFE6B, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,
+        0x1F680...0x1F6FF, 0x1F900...0x1FAFF, 0x20000...0x3FFFD,
+    ]
 
     private static let ellipsis = "\u{2026}"
 
@@ -136,14 +174,15 @@ enum PromptText {
     ///
     /// - Parameters:
     ///   - text: the title; an underscore in it is shown as such.
-    ///   - taken: the key of the other button, in lower case.
+    ///   - taken: the keys of the other buttons.
     /// - Returns: the title, and its key in lower case if it has one.
-    static func button(_ text: String, avoiding taken: Character? = nil) -> (title: String, key: Character?) {
+    static func button(_ text: String, avoiding taken: Character?...) -> (title: String, key: Character?) {
+        let taken = taken.map { $0?.lowercased() }
         var title = ""
         var key: Character?
         for character in line(text, characters: largestTitleCount, octets: largestByteCount) {
             if key == nil, character.isASCII, character.isLetter,
-                character.lowercased() != taken?.lowercased()
+                !taken.contains(character.lowercased())
             {
                 key = Character(character.lowercased())
                 title.append("_")

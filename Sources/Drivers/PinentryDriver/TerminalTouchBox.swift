@@ -4,9 +4,9 @@ import KeychainModel
 /// A prompt for a touch that this process itself draws on a terminal.
 ///
 /// Nothing is typed into it, so it needs no other program, which the user running it could trace. It shows the same
-/// text as the other prompts and takes two keys; the text stays on the screen.
+/// text as the other prompts and takes a key for each button; the text stays on the screen.
 struct TerminalTouchBox: ~Copyable {
-    /// The key for the fallback button.
+    /// The key for the only fallback button; of several each has its number as key.
     static let fallbackKey: UInt8 = UInt8(ascii: "p")
     private static let escape: UInt8 = 0x1B
     /// How long the rest of a key's escape sequence may take, in milliseconds.
@@ -34,7 +34,7 @@ struct TerminalTouchBox: ~Copyable {
         let place = PromptPlace(origin)
         guard let name = place.terminal else { throw PromptError(.notInteractive, detail: "no terminal") }
         terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
-        flavor = PinentryFlavor(name: "", drawsASCII: !place.takesUTF8)
+        flavor = PinentryFlavor(name: "", drawsASCII: !place.takesUTF8, words: place.words)
         self.prompt = prompt
         self.readingPause = readingPause
         self.cancel = cancel
@@ -62,14 +62,21 @@ struct TerminalTouchBox: ~Copyable {
 
     // MARK: Text
 
-    private var hasFallback: Bool { prompt.fallbackTitle != "" }
+    /// The fallback buttons: their keys and titles.
+    private var fallbacks: [(key: UInt8, title: String)] {
+        let titles = prompt.fallbackTitles ?? [flavor.words("Use Passcode\u{2026}")]
+        guard titles.count > 1 else { return titles.map { (Self.fallbackKey, $0) } }
+        return titles.prefix(PromptDetails.mostFallbacks).enumerated().map {
+            (UInt8(ascii: "1") + UInt8($0.offset), $0.element)
+        }
+    }
 
     /// The lines, without a final line end.
     private var text: String {
-        let cancel = prompt.cancelTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Cancel"
+        let cancel = prompt.cancelTitle.flatMap { $0.isEmpty ? nil : $0 } ?? flavor.words("Cancel")
         var buttons = ["[Esc] \(PromptText.label(cancel))"]
-        if hasFallback {
-            buttons.append("[p] \(PromptText.label(prompt.fallbackTitle ?? "Use Passcode\u{2026}"))")
+        buttons += fallbacks.map {
+            "[\(Unicode.Scalar($0.key))] \(PromptText.label($0.title))"
         }
         if flavor.drawsASCII { buttons = buttons.map(PromptText.ascii) }
         let columns = min(max(20, terminal.columns - 1), Self.mostColumns)
@@ -77,9 +84,12 @@ struct TerminalTouchBox: ~Copyable {
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        let broken = lines.map { PromptText.broken(String($0), columns: columns) }
+        let broken = lines.map { PromptText.broken(String($0), columns: columns, indent: "  ") }
         let row = buttons.joined(separator: "   ")
-        return "\n" + (broken + [""] + (row.count <= columns ? [row] : buttons)).joined(separator: "\n")
+        return "\n"
+            + (broken + [""] + (PromptText.columns(of: row) <= columns ? [row] : buttons)).joined(
+                separator: "\n"
+            )
     }
 
     private func draw() throws(ExchangeFailure) {
@@ -122,7 +132,7 @@ struct TerminalTouchBox: ~Copyable {
     private func answer(to keys: ArraySlice<UInt8>) -> PromptAnswer? {
         var keys = keys
         while let key = keys.popFirst() {
-            if key == Self.fallbackKey, hasFallback { return .fallback }
+            if let index = fallbacks.firstIndex(where: { $0.key == key }) { return .fallback(index) }
             guard key == Self.escape else { continue }
             // A lone escape: other keys send more bytes after it, up to a letter or a tilde (ECMA-48, 5.4).
             guard let next = keys.first else { return isMoreToCome ? nil : .cancelled }

@@ -15,7 +15,8 @@ extension PromptOrigin {
             display: ProcessEnvironment.variable("DISPLAY"),
             waylandDisplay: ProcessEnvironment.variable("WAYLAND_DISPLAY"),
             xAuthority: ProcessEnvironment.variable("XAUTHORITY"),
-            characterType: ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first
+            characterType: ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first,
+            language: ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first
         )
     }
 

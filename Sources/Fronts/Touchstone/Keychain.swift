@@ -40,17 +40,20 @@ public struct Keychain: Sendable {
     /// - Parameters:
     ///   - prompt: The text of the prompt.
     ///   - demand: The accepted authenticators.
+    ///   - onMiss: Called for each touch that misses while the prompt stays, on any thread, which it must not block; not
+    ///     called after this method has returned or thrown, and never on Apple's systems.
     /// - Returns: a proof, with which stores can be read.
     /// - Throws: ``TouchstoneError``.
     public func authenticate(
         _ prompt: PromptText,
-        using demand: Authenticators = .strongBiometry
+        using demand: Authenticators = .strongBiometry,
+        onMiss: (@Sendable (TouchMiss) -> Void)? = nil
     ) async throws(TouchstoneError) -> Proof {
         try demand.check()
         try prompt.check()
         let link = link
         return try await link.recording(nil) { () throws(TouchstoneError) in
-            try await link.authenticate(prompt, using: demand)
+            try await link.authenticate(prompt, using: demand, onMiss: onMiss)
         }
     }
 
@@ -83,6 +86,21 @@ public struct Keychain: Sendable {
         let link = link
         return AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
             let end = link.listen { continuation.yield($0) }
+            continuation.onTermination = { _ in end() }
+        }
+    }
+
+    /// Delivers each touch that misses at a prompt of this process, of any of its calls, from now on.
+    ///
+    /// Apple's systems report no misses: there the stream ends at once.
+    ///
+    /// - Returns: a stream of misses; at most the newest 64 that were not consumed are kept.
+    public func misses() -> AsyncStream<TouchMiss> {
+        let link = link
+        return AsyncStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
+            guard let end = link.listenToMisses({ continuation.yield($0) }) else {
+                return continuation.finish()
+            }
             continuation.onTermination = { _ in end() }
         }
     }

@@ -81,36 +81,32 @@ public struct LoginTransaction: Sendable {
 
     // MARK: What is shown
 
-    /// Checks that the prompt, one line of 200 characters, shows everything: what it would truncate must not
-    /// be signed.
+    /// Checks that the prompt, with a line for each detail, shows everything: what it would truncate must not be signed.
     ///
     /// - Throws: `TouchstoneError` with `limitExceeded`.
     private static func checkIsShownWhole(_ prompt: PromptText) throws(TouchstoneError) {
-        let line = prompt.shownLine
-        guard line.count <= 200, line.utf8.count <= 400 else {
-            throw TouchstoneError(
-                .limitExceeded,
-                details: ["reason and details: at most 200 characters, 400 bytes"]
-            )
-        }
-        let isShown = line.allSatisfy { character in
-            character.utf8.count <= 32
-                && character.unicodeScalars.allSatisfy { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
-                        .paragraphSeparator:
-                        false
-                    default:
-                        !scalar.properties.isDefaultIgnorableCodePoint
-                            && (scalar == " " || !scalar.properties.isWhitespace)
-                    }
-                }
+        try prompt.checkIsWhole()
+        let texts = [prompt.reason, prompt.title ?? "", prompt.subtitle ?? ""] + prompt.items
+        let isShown = texts.allSatisfy { text in
+            text.allSatisfy { character in
+                character.utf8.count <= 32 && character.unicodeScalars.allSatisfy(Self.isShown)
+            }
         }
         guard isShown else {
             throw TouchstoneError(
                 .limitExceeded,
                 details: ["details: no characters that a prompt does not show"]
             )
+        }
+    }
+
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+            false
+        default:
+            !scalar.properties.isDefaultIgnorableCodePoint
+                && (scalar == " " || !scalar.properties.isWhitespace)
         }
     }
 

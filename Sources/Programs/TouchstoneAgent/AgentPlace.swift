@@ -54,7 +54,7 @@ struct AgentPlace: Sendable {
         )
     }
 
-    /// The place of the prompt; the request determines only its terminal type and character encoding.
+    /// The place of the prompt; the request determines only its terminal type, character encoding and language.
     func origin(of box: borrowing AgentBox) -> PromptOrigin {
         switch registered {
         case .terminal(let path, _, _, _):
@@ -62,6 +62,7 @@ struct AgentPlace: Sendable {
                 terminal: path,
                 terminalType: box.terminalType,
                 characterType: box.characterType,
+                language: box.language,
                 client: box.client.map(Self.started)
             )
         case .graphical(let display, let waylandDisplay, _):
@@ -69,7 +70,8 @@ struct AgentPlace: Sendable {
                 display: display,
                 waylandDisplay: waylandDisplay,
                 xAuthority: xAuthority,
-                characterType: box.characterType
+                characterType: box.characterType,
+                language: box.language
             )
         }
     }

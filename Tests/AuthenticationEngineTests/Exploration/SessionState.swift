@@ -24,6 +24,7 @@ extension AuthenticationSession {
         copy.isLookLate = isLookLate
         copy.attempt = attempt
         copy.retryScans = retryScans
+        copy.missCount = missCount
         return copy
     }
 

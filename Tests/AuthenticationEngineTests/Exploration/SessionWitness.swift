@@ -16,6 +16,7 @@ import KeychainModel
 /// 4. Every prompt is removed: there is at most one, it is the one the session knows, a match removes it, and
 ///    the sensor is armed only while it is visible.
 /// 5. Something is always awaited: the user, the sensor, the keybag, or the enrolment check.
+/// 6. A miss is told only for a mismatch or a poor scan, and none after the end (3).
 struct SessionWitness: Hashable {
     /// The counts that the store has certainly saved.
     var biometryFailures: Int
@@ -161,6 +162,12 @@ struct SessionWitness: Hashable {
                 }
                 isOver = true
             case .checkEnrolment: looks += 1
+            case .tellMiss:
+                guard case .verdict(.noMatch) = event else {
+                    guard case .sensor(.retry) = event else { return "6: a miss that no touch caused" }
+                    break
+                }
+                guard !isMatched else { return "6: a match is told as a miss" }
             case .wait, .lockKeybag, .audit: break
             }
         }

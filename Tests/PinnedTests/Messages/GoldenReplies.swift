@@ -383,11 +383,12 @@ enum GoldenReplies {
             .newSecret,
             requester: "/usr/bin/app",
             reason: "open",
+            details: PromptDetails(title: "Bank", subtitle: "Giro 12", items: ["to: Alice"]),
             heading: "New passcode",
             fieldLabel: "Passcode:",
             error: "No match.",
             cancelTitle: "No",
-            fallbackTitle: "",
+            fallbackTitles: [],
             timeout: .seconds(120)
         )
         prompt.othersWaiting = 2
@@ -395,6 +396,7 @@ enum GoldenReplies {
         let origin = PromptOrigin(
             terminalType: "xterm",
             characterType: "en_GB.UTF-8",
+            language: "ja_JP.UTF-8",
             client: PromptClient(process: 4711, start: 98_765)
         )
         let full = AgentBox(number: 9, prompt: prompt, origin: origin, secret: Value.secret("code"))

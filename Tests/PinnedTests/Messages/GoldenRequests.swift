@@ -327,7 +327,8 @@ enum GoldenRequests {
             .undrawable,
         ]
         return [
-            try answer("confirmed", .answered(.confirmed)), try answer("fallback", .answered(.fallback)),
+            try answer("confirmed", .answered(.confirmed)), try answer("fallback", .answered(.fallback(0))),
+            try answer("third fallback", .answered(.fallback(2))),
             try answer("cancelled", .answered(.cancelled)), try answer("timed out", .answered(.timedOut)),
             try answer("entered", .answered(.entered(Value.secret("1234")))),
         ]

@@ -11,12 +11,15 @@ enum GoldenValues {
             display: ":1",
             waylandDisplay: "wayland-0",
             xAuthority: "/home/me/.Xauthority",
-            characterType: "en_GB.UTF-8"
+            characterType: "en_GB.UTF-8",
+            language: "ja_JP.UTF-8"
         ),
         reason: "open the vault — ünïcode",
+        details: PromptDetails(title: "Bank", subtitle: "Giro 12", items: ["to: Alice", "12 EUR"]),
         cancelTitle: "No",
-        fallbackTitle: "Passcode",
-        interactionAllowed: false
+        fallbackTitles: ["Passcode", "Card"],
+        interactionAllowed: false,
+        tellsMisses: true
     )
     static let noPrompt = PromptFields()
 

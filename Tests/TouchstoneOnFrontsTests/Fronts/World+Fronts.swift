@@ -15,6 +15,10 @@ extension World {
     static let tellsOfSensor = false
     /// Whether what befalls the keychain beside this process is told.
     static let tellsOfOthers = false
+    /// Whether misses are told.
+    static let tellsMisses = false
+    /// Whether a prompt names several fallbacks.
+    static let namesFallbacks = false
     /// What asking too often comes to.
     static let codeOfThrottling = TouchstoneError.Code.systemCancelled
     /// What asking without fprintd, or without the daemon, comes to.

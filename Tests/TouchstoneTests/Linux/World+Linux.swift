@@ -15,6 +15,10 @@ extension World {
     static let tellsOfSensor = true
     /// Whether events of the keychain outside this process are reported.
     static let tellsOfOthers = true
+    /// Whether misses are reported.
+    static let tellsMisses = true
+    /// Whether a prompt names several fallbacks.
+    static let namesFallbacks = true
     /// The error code for too many prompts.
     static let codeOfThrottling = TouchstoneError.Code.throttled
     /// The error code without fprintd or without the daemon.

@@ -108,14 +108,32 @@ struct AuthenticateTests {
     func limits() async throws {
         let world = try await World()
         await world.use {
-            var title = PromptText("x")
-            title.title = String(repeating: "t", count: PromptText.longestText)
-            var label = PromptText("x")
-            label.cancelLabel = "a\0b"
+            func prompt(_ change: (inout PromptText) -> Void) -> PromptText {
+                var prompt = PromptText("x")
+                change(&prompt)
+                return prompt
+            }
+            func text(_ count: Int) -> String { String(repeating: "t", count: count) }
             let wrong: [(PromptText, String)] = [
                 ("", "reason: at least 1 character"),
-                (title, "text of a prompt: at most 4096 bytes, none of them 0"),
-                (label, "text of a prompt: at most 4096 bytes, none of them 0"),
+                (PromptText(text(201)), "reason: at most 200 characters"),
+                (prompt { $0.title = text(61) }, "title: at most 60 characters"),
+                (prompt { $0.subtitle = text(61) }, "subtitle: at most 60 characters"),
+                (prompt { $0.items = Array(repeating: "i", count: 9) }, "items: at most 8"),
+                (prompt { $0.items = ["i", text(81)] }, "item: at most 80 characters"),
+                (prompt { $0.cancelLabel = text(41) }, "cancel label: at most 40 characters"),
+                (prompt { $0.cancelLabel = "a\0b" }, "cancel label: no byte 0"),
+                (prompt { $0.fallbacks = ["1", "2", "3", "4", "5"] }, "fallbacks: at most 4"),
+                (prompt { $0.fallbacks = ["1", ""] }, "fallback: at least 1 character"),
+                (prompt { $0.fallbacks = [text(41)] }, "fallback: at most 40 characters"),
+                (
+                    prompt { $0.items = Array(repeating: text(60), count: 8) },
+                    "title, subtitle, reason and items: at most 480 bytes together"
+                ),
+                (
+                    PromptText(stringLiteral: String(repeating: "%", count: 161)),
+                    "title, subtitle, reason and items: at most 480 bytes together"
+                ),
                 (PromptText("x", timeout: .zero), "timeout: more than 0 s, at most 300 s"),
                 (PromptText("x", timeout: .seconds(-1)), "timeout: more than 0 s, at most 300 s"),
                 (PromptText("x", timeout: .milliseconds(300_001)), "timeout: more than 0 s, at most 300 s"),
@@ -128,6 +146,19 @@ struct AuthenticateTests {
             }
             #expect(world.prompts == 0)
         }
+    }
+
+    @Test("texts at their limits are accepted")
+    func atTheLimits() throws {
+        var prompt = PromptText(String(repeating: "r", count: 120), timeout: .seconds(300))
+        prompt.title = String(repeating: "t", count: 60)
+        prompt.subtitle = String(repeating: "s", count: 60)
+        prompt.items = Array(repeating: String(repeating: "i", count: 30), count: 8)
+        prompt.cancelLabel = String(repeating: "c", count: 40)
+        prompt.fallbacks = Array(repeating: String(repeating: "f", count: 40), count: 4)
+        try prompt.check()
+        prompt.items[0] += "i"
+        #expect(throws: TouchstoneError(.limitExceeded)) { try prompt.check() }
     }
 
     @Test("a prompt's parts are joined into one line")

@@ -53,7 +53,7 @@ extension FramesTarget {
             messages.append(
                 Message(
                     method,
-                    PromptFields(cancelTitle: "Stop", fallbackTitle: "", interactionAllowed: false)
+                    PromptFields(cancelTitle: "Stop", fallbackTitles: [], interactionAllowed: false)
                 )
             )
         }

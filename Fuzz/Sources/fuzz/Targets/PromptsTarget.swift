@@ -23,10 +23,11 @@ enum PromptsTarget: FuzzTarget {
             inputs[Int(input[0]) % inputs.count],
             requester: text(0),
             reason: text(1),
+            details: PromptDetails(title: text(5), subtitle: text(4), items: Array(texts.prefix(8))),
             heading: text(2),
             error: texts.count > 3 ? texts[3] : nil,
             cancelTitle: texts.count > 4 ? texts[4] : nil,
-            fallbackTitle: texts.count > 5 ? texts[5] : nil
+            fallbackTitles: texts.count > 5 ? [texts[5]] : nil
         )
         check(PromptDescription(of: prompt).line.span)
         if let shown = PromptDescription.line(
@@ -40,11 +41,11 @@ enum PromptsTarget: FuzzTarget {
 
     private static func runText(_ text: String) {
         let shown = [
-            PromptText.line(text, characters: PromptText.largestReasonCount), PromptText.ofOurs(text),
+            PromptText.line(text, characters: PromptDetails.longestReason), PromptText.ofOurs(text),
             PromptText.requester(text), PromptText.label(text), PromptText.button(text).title,
             PromptText.button(text, avoiding: "c").title,
         ]
-        require(shown[0].count <= PromptText.largestReasonCount, "a reason within its limit")
+        require(shown[0].count <= PromptDetails.longestReason, "a reason within its limit")
         for text in shown {
             for scalar in text.unicodeScalars {
                 switch scalar.properties.generalCategory {
@@ -54,8 +55,8 @@ enum PromptsTarget: FuzzTarget {
                 }
             }
         }
-        for text in shown[1...3] {
-            require(AssuanLine.escaped(text).count <= PromptText.largestByteCount, "a text within its bytes")
+        for (text, most) in zip(shown[1...3], [PromptText.largestHeadingByteCount, 160, 160]) {
+            require(AssuanLine.escaped(text).count <= most, "a text within its bytes")
         }
     }
 

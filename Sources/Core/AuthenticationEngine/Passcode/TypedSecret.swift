@@ -34,7 +34,7 @@ final class TypedSecret: Sendable {
 enum BoxAnswer: Sendable {
     case entered(TypedSecret)
     case confirmed
-    case fallback
+    case fallback(Int)
     case cancelled
     case timedOut
     case failed(PromptError)
@@ -45,7 +45,7 @@ enum BoxAnswer: Sendable {
         switch consume answer {
         case .entered(let secret): self = .entered(TypedSecret(secret))
         case .confirmed: self = .confirmed
-        case .fallback: self = .fallback
+        case .fallback(let index): self = .fallback(index)
         case .cancelled: self = .cancelled
         case .timedOut: self = .timedOut
         }

@@ -71,20 +71,22 @@ extension AuthenticationSession {
             attempt?.hadContact = true
             attempt?.isScanning = false
             retryScans += 1
+            let told = miss(MissedTouch.Reason(fprintd: word))
             guard retryScans < setup.configuration.retryScans else {
-                return biometryEnded(
-                    AuthenticationError(
-                        .authenticationFailed,
-                        cause: DriverCause(domain: "fprintd", code: word),
-                        remedy: .retry
-                    ),
-                    "The sensor could not read the finger.",
-                    at: now
-                )
+                return told
+                    + biometryEnded(
+                        AuthenticationError(
+                            .authenticationFailed,
+                            cause: DriverCause(domain: "fprintd", code: word),
+                            remedy: .retry
+                        ),
+                        "The sensor could not read the finger.",
+                        at: now
+                    )
             }
-            guard case .asking = phase else { return [] }
+            guard case .asking = phase else { return told }
             message = Self.advice(for: word)
-            return stop(then: .show, at: now)
+            return told + stop(then: .show, at: now)
         }
     }
 
@@ -111,21 +113,28 @@ extension AuthenticationSession {
         guard sensor == .armed else { return [] }
         attempt = nil
         let attempts = BiometryAttempts(record)
-        let audit = SessionAction.audit(.authenticationFailed, [.biometry], "no match")
+        let report = [.audit(.authenticationFailed, [.biometry], "no match")] + miss(.noMatch)
         if case .stopping(let stop) = phase {
             switch stop.next {
-            case .end: return [audit] + proceed(stop.next, at: now)
+            case .end: return report + proceed(stop.next, at: now)
             case .tryPasscode:
                 if attempts.isLockedOut, stage == .either { stage = .passcode }
-                return [audit] + proceed(stop.next, at: now)
+                return report + proceed(stop.next, at: now)
             case .show: break
             }
         }
         turn(.off)
-        if attempts.isLockedOut { return [audit] + lockedOut(at: now) }
+        if attempts.isLockedOut { return report + lockedOut(at: now) }
         let tries = attempts.remaining == 1 ? "1 try" : "\(attempts.remaining) tries"
         message = "No match. \(tries) left."
-        return [audit] + show()
+        return report + show()
+    }
+
+    /// Tells the request of a touch that missed, unless its end is pending.
+    private mutating func miss(_ reason: MissedTouch.Reason) -> [SessionAction] {
+        if case .stopping(let stop) = phase, case .end = stop.next { return [] }
+        missCount += 1
+        return [.tellMiss(MissedTouch(count: missCount, reason: reason))]
     }
 
     mutating func sensorFailed(_ error: FingerprintError, at now: BootTime) -> [SessionAction] {

@@ -46,6 +46,8 @@ struct AuthenticationSession: ~Copyable, Sendable {
     var isLookLate = false
     var attempt: Attempt?
     var retryScans = 0
+    /// The touches of this evaluation that missed.
+    var missCount = 0
 
     init(_ setup: SessionSetup) {
         self.setup = setup
@@ -268,8 +270,13 @@ struct AuthenticationSession: ~Copyable, Sendable {
             stage = .passcode
             message = nil
             return stop(then: .show, at: now)
-        case .fallback:
-            return end(AuthenticationError(.userFallback, remedy: .usePasscode), at: now)
+        case .fallback(let index):
+            // The default button is none of those that the request named.
+            let chosen = setup.request.fallbackTitles == nil ? nil : index
+            return end(
+                AuthenticationError(.userFallback, remedy: .usePasscode, fallback: chosen),
+                at: now
+            )
         case .cancelled:
             return end(AuthenticationError(.userCancel), at: now)
         case .timedOut:

@@ -54,8 +54,8 @@ enum SessionAnswer: Sendable {
     case samePasscode
     /// An entry that cannot be a passcode.
     case unusable
-    /// The fallback button.
-    case fallback
+    /// The fallback button with this number, from 0.
+    case fallback(Int)
     /// The cancel button.
     case cancelled
     /// No answer in time.
@@ -112,6 +112,8 @@ enum SessionAction: Sendable, Equatable {
     case lockKeybag
     /// Record a security event.
     case audit(AuditEvent.Kind, Set<AuthenticationFactor>, String)
+    /// Tell the request of a touch that missed.
+    case tellMiss(MissedTouch)
     /// The evaluation is over: these factors were shown.
     case succeed(Set<AuthenticationFactor>)
     /// The evaluation is over.

@@ -159,6 +159,7 @@ actor SessionRunner {
         case .lockKeybag: await ports.keybag.lock()
         case .audit(let kind, let factors, let detail):
             ports.audit.record(AuditEvent(kind, caller: request.caller, factors: factors, detail: detail))
+        case .tellMiss(let miss): request.onMiss?(miss)
         case .count, .succeed, .fail: break
         }
     }
@@ -199,7 +200,7 @@ actor SessionRunner {
             typed = secret
             return .passcode
         case .confirmed: return .unusable
-        case .fallback: return .fallback
+        case .fallback(let index): return .fallback(index)
         case .cancelled: return .cancelled
         case .timedOut: return .timedOut
         case .failed(let error): return .failed(error)

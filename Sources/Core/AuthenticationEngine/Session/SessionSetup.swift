@@ -74,10 +74,11 @@ extension SessionSetup {
             input,
             requester: request.caller.displayName,
             reason: request.reason,
+            details: request.details,
             heading: heading ?? words,
             error: message,
             cancelTitle: request.cancelTitle,
-            fallbackTitle: hasFallback ? request.fallbackTitle : "",
+            fallbackTitles: hasFallback ? request.fallbackTitles : [],
             timeout: stage == .finger ? configuration.biometryTimeout : configuration.promptTimeout
         )
     }

@@ -96,7 +96,9 @@ final class PendingBox: Sendable {
         case .timedOut: true
         case .entered: isAsking && prompt.input.takesSecret
         case .confirmed: !isAsking || prompt.input == .confirmation
-        case .fallback: isAsking && prompt.input == .touch
+        case .fallback(let index):
+            // The default button has the number 0.
+            isAsking && prompt.input == .touch && index < prompt.fallbackTitles?.count ?? 1
         }
     }
 

@@ -10,16 +10,30 @@ extension PromptFields {
         try Self.check(origin.waylandDisplay)
         try Self.check(origin.xAuthority)
         try Self.check(origin.characterType)
+        try Self.check(origin.language)
         try Self.check(reason)
+        try Self.check(details.title)
+        try Self.check(details.subtitle)
+        try Self.check(details.items, atMost: PromptDetails.mostItems)
         try Self.check(cancelTitle)
-        try Self.check(fallbackTitle)
+        let fallbacks = fallbackTitles ?? []
+        try Self.check(fallbacks, atMost: PromptDetails.mostFallbacks)
+        if fallbacks.contains("") { throw Self.textRefused }
+    }
+
+    private static var textRefused: KeychainError {
+        KeychainError(AuthenticationError(.invalidParameter, cause: DriverCause(.promptText)))
+    }
+
+    private static func check(_ texts: [String], atMost most: Int) throws(KeychainError) {
+        guard texts.count <= most else { throw textRefused }
+        for text in texts { try check(text) }
     }
 
     private static func check(_ text: String?) throws(KeychainError) {
         guard let text else { return }
         guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
-            let cause = DriverCause(.promptText)
-            throw KeychainError(AuthenticationError(.invalidParameter, cause: cause))
+            throw textRefused
         }
     }
 }

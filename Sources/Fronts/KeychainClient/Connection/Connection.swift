@@ -75,10 +75,13 @@ final class Connection: Sendable {
         var outcome: Result<Void, KeychainError>?
         /// Whether the last reply has arrived.
         var isOver = false
+        /// Receives the misses at the request's prompts.
+        let onMiss: (@Sendable (MissedTouch) -> Void)?
 
         init(id: UInt64, sink: (any ReplySink)?) {
             self.id = id
             self.sink = sink
+            onMiss = sink == nil ? nil : MissedTouch.listener
         }
     }
 
@@ -261,6 +264,11 @@ final class Connection: Sendable {
             return (call, call?.sink)
         }
         guard let call, failure == nil || !head.more else { throw WireError.malformed }
+        if head.isNotice {
+            let miss = try message.readBody(from: bodyStart) { try MissedTouch(from: &$0) }
+            if sink != nil { call.onMiss?(miss) }
+            return
+        }
         var outcome: Result<Void, KeychainError>? = head.more ? nil : .success(())
         if let failure {
             // If `hello` was refused, no other request will be answered.

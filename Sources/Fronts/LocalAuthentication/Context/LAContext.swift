@@ -262,7 +262,7 @@ extension LAContext: AuthenticationContextProviding {
             origin: promptOrigin ?? KeychainConnection.originOfNow,
             reason: PromptFields.fitting(reason),
             cancelTitle: localizedCancelTitle.map(PromptFields.fitting),
-            fallbackTitle: localizedFallbackTitle.map(PromptFields.fitting),
+            fallbackTitles: localizedFallbackTitle.map { $0.isEmpty ? [] : [PromptFields.fitting($0)] },
             interactionAllowed: !interactionNotAllowed
         )
     }

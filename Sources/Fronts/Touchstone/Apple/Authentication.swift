@@ -33,9 +33,12 @@ extension KeychainLink {
     }
 
     /// Shows a prompt; the proof has a context of its own.
+    ///
+    /// Nobody is told of misses: the system reports none.
     func authenticate(
         _ prompt: PromptText,
-        using demand: Authenticators
+        using demand: Authenticators,
+        onMiss _: (@Sendable (TouchMiss) -> Void)?
     ) async throws(TouchstoneError) -> Proof {
         let session = makeSession(for: demand)
         let method: AuthenticationMethod

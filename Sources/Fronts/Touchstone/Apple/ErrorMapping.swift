@@ -27,6 +27,19 @@ extension TouchstoneError {
         }
     }
 
+    /// The same error with the number of the chosen fallback.
+    func choosing(_ index: Int) -> TouchstoneError {
+        TouchstoneError(
+            code,
+            part: part,
+            cause: cause,
+            nextStep: nextStep,
+            retryAfter: retryAfter,
+            fallbackIndex: index,
+            details: details
+        )
+    }
+
     /// The error for a secret that was stored and can never be opened again.
     static var invalidatedItem: TouchstoneError {
         TouchstoneError(.invalidated, part: "Security", cause: "OSStatus \(errSecItemNotFound)")

@@ -232,7 +232,10 @@ struct KeychainCalls: Sendable {
             }
             end.wait()
         }
-        if let error = failure.withLock(\.self) { throw error }
+        guard let error = failure.withLock(\.self) else { return }
+        // The system shows the first fallback only.
+        let isNamed = error.code == .fallbackChosen && prompt.fallbacks?.isEmpty == false
+        throw isNamed ? error.choosing(0) : error
     }
 
     /// The dictionary for a call in the session's context.

@@ -63,6 +63,9 @@ struct KeychainLink: Sendable {
     func listen(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
         process.add(listener)
     }
+
+    /// Nil: the system reports no misses.
+    func listenToMisses(_: @escaping @Sendable (TouchMiss) -> Void) -> (@Sendable () -> Void)? { nil }
 }
 
 /// The listeners for what this process does with its keychain.
@@ -158,7 +161,7 @@ final class PromptSession: @unchecked Sendable {  // a context may be used by an
     func prompting<R>(_ prompt: PromptText, _ body: () -> R) -> R {
         context.localizedReason = prompt.line
         context.localizedCancelTitle = prompt.cancelLabel
-        context.localizedFallbackTitle = prompt.fallbackLabel
+        context.localizedFallbackTitle = prompt.fallbacks.map { $0.first ?? "" }
         context.interactionNotAllowed = false
         defer { context.interactionNotAllowed = true }
         return body()

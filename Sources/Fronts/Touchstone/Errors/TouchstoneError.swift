@@ -22,6 +22,9 @@ public struct TouchstoneError: Error, Sendable {
     public let nextStep: NextStep
     /// The time before another attempt is accepted, if known.
     public let retryAfter: Duration?
+    /// For ``Code/fallbackChosen``: the number of the chosen fallback in ``PromptText/fallbacks``, from 0; nil if the prompt
+    /// named none.
+    public let fallbackIndex: Int?
     /// Details of the code: both rules of a ``Code/ruleMismatch``, the limit of a ``Code/limitExceeded``.
     public let details: [String]
 
@@ -42,6 +45,7 @@ public struct TouchstoneError: Error, Sendable {
         cause: String? = nil,
         nextStep: NextStep? = nil,
         retryAfter: Duration? = nil,
+        fallbackIndex: Int? = nil,
         details: [String] = []
     ) {
         self.code = code
@@ -49,6 +53,7 @@ public struct TouchstoneError: Error, Sendable {
         self.cause = cause
         self.nextStep = nextStep ?? ErrorTable.row(of: code).nextStep
         self.retryAfter = retryAfter
+        self.fallbackIndex = fallbackIndex
         self.details = details
     }
 

@@ -63,13 +63,16 @@ extension KeychainLink {
     /// Shows a prompt; the proof has a context of its own.
     func authenticate(
         _ prompt: PromptText,
-        using demand: Authenticators
+        using demand: Authenticators,
+        onMiss: (@Sendable (TouchMiss) -> Void)?
     ) async throws(TouchstoneError) -> Proof {
         let fields = fields(prompt)
         let context = client.makeContextNumber(lasting: Proof.lifetime)
         let shown: (factors: Set<AuthenticationFactor>, status: StatusReply)
         do throws(TouchstoneError) {
-            shown = try await call(timeout: prompt.timeout) { client, cancellation throws(TouchstoneError) in
+            shown = try await call(timeout: prompt.timeout, onMiss: onMiss) {
+                client,
+                cancellation throws(TouchstoneError) in
                 let demand = try client.demand(leavingWeakSensorOutOf: demand)
                 return try below { () throws(KeychainError) in
                     let reply = try client.evaluate(demand, context, fields, cancellation)

@@ -14,6 +14,7 @@ extension TouchstoneError {
             cause: cause?.code ?? Self.number(of: error),
             nextStep: Self.nextStep(error.remedy, cause?.known),
             retryAfter: Self.wait(error.remedy),
+            fallbackIndex: error.authentication?.fallback,
             details: cause?.detail.map { [$0] } ?? []
         )
     }

@@ -21,19 +21,27 @@ struct KeychainLink: Sendable {
     func fields(_ prompt: PromptText?) -> PromptFields {
         PromptFields(
             origin: origin ?? KeychainConnection.originOfNow,
-            reason: prompt?.line ?? "",
+            reason: prompt?.reason ?? "",
+            details: PromptDetails(
+                title: prompt?.title,
+                subtitle: prompt?.subtitle,
+                items: prompt?.items ?? []
+            ),
             cancelTitle: prompt?.cancelLabel,
-            fallbackTitle: prompt?.fallbackLabel,
-            interactionAllowed: prompt != nil
+            fallbackTitles: prompt?.fallbacks,
+            interactionAllowed: prompt != nil,
+            tellsMisses: prompt != nil
         )
     }
 
     /// Runs blocking calls of the client on a thread of their own.
     ///
     /// Cancelling the task or reaching `timeout` ends the calls, which throw `taskCancelled` or `timedOut` once the daemon has
-    /// removed its prompt. A result that was complete before is returned.
+    /// removed its prompt. A result that was complete before is returned. Misses at their prompts go to `onMiss` and to the
+    /// process's listeners, all of them before this returns.
     func call<R: Sendable>(
         timeout: Duration? = nil,
+        onMiss: (@Sendable (TouchMiss) -> Void)? = nil,
         _ body: @escaping @Sendable (RemoteKeychain, Cancellation) throws(TouchstoneError) -> R
     ) async throws(TouchstoneError) -> R {
         guard !Task.isCancelled else { throw TouchstoneError(.taskCancelled) }
@@ -44,11 +52,15 @@ struct KeychainLink: Sendable {
             await withCheckedContinuation {
                 (continuation: CheckedContinuation<Result<R, TouchstoneError>, Never>) in
                 let number = WaitingThreads.shared.run { [client] in
-                    continuation.resume(
-                        returning: Result { () throws(TouchstoneError) in
-                            try body(client, ending.cancellation)
-                        }
-                    )
+                    let tell: @Sendable (MissedTouch) -> Void = { miss in
+                        let miss = TouchMiss(miss)
+                        onMiss?(miss)
+                        MissListeners.tell(client, miss)
+                    }
+                    let result = MissedTouch.$listener.withValue(tell) {
+                        Result { () throws(TouchstoneError) in try body(client, ending.cancellation) }
+                    }
+                    continuation.resume(returning: result)
                 }
                 if number != 0 { continuation.resume(returning: .failure(.noThread(number))) }
             }

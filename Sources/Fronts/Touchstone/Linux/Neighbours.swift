@@ -27,8 +27,10 @@ extension Keychain {
 }
 
 extension PromptText {
-    /// Title, subtitle, reason and items, in the one line that the prompt shows.
-    package var shownLine: String { line }
+    /// Checks that the prompt shows each text whole.
+    ///
+    /// - Throws: ``TouchstoneError`` with `limitExceeded`; its details name the limit.
+    package func checkIsWhole() throws(TouchstoneError) { try check() }
 }
 
 extension AccessRule {

@@ -3,24 +3,34 @@
 /// ```swift
 /// var prompt: PromptText = "Pay 12.30 EUR to Alice"
 /// prompt.title = "Example Bank"
+/// prompt.items = ["From: Giro 12", "On: 1 March"]
 /// prompt.timeout = .seconds(30)
 /// ```
+///
+/// The prompt itself shows the program's name first, as the system knows it, and marks each of these texts as the app's. On
+/// Linux each is a line of its own; Apple's systems show them in one, as the reason.
+///
+/// An app cannot draw the prompt itself: whatever it drew could say something else than what the keychain then releases, and
+/// could ask for the passcode, which only the keychain's own prompt program receives.
 public struct PromptText: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// Why the app asks: one sentence of at least one character.
-    ///
-    /// The prompt itself shows the program's name, as the system knows it. On Linux it shows title, subtitle, reason
-    /// and items in one line of at most 200 characters.
+    /// Why the app asks: one sentence of 1 to 200 characters.
     public var reason: String
-    /// A heading in front of the reason; nil for none.
+    /// A heading, at most 60 characters; nil for none.
     public var title: String?
-    /// A second heading; nil for none.
+    /// A second heading, at most 60 characters; nil for none.
     public var subtitle: String?
-    /// Details of the reason, one per element, such as the lines of an order.
+    /// Details of the reason, such as the lines of an order: at most eight, each at most 80 characters.
+    ///
+    /// Title, subtitle, reason and items have at most 480 bytes together, because a prompt program takes lines of 1,000.
     public var items: [String]
-    /// The title of the cancel button; nil for the system's default.
+    /// The title of the cancel button, at most 40 characters; nil for the system's default.
     public var cancelLabel: String?
-    /// The title of the fallback button; nil for the system's default, empty for no button.
-    public var fallbackLabel: String?
+    /// The titles of the fallback buttons, at most four of 1 to 40 characters; nil for the system's default button, empty for
+    /// no button.
+    ///
+    /// The call throws ``TouchstoneError/Code/fallbackChosen``, and ``TouchstoneError/fallbackIndex`` says which one was chosen.
+    /// A prompt with a field for the passcode has none of them. Apple's systems show the first one only.
+    public var fallbacks: [String]?
     /// The time after which the prompt is removed and the call throws ``TouchstoneError/Code/timedOut``.
     ///
     /// More than 0 s, at most 300 s. On Linux the daemon removes every prompt after 120 s, and one that only waits for a
@@ -40,8 +50,6 @@ public struct PromptText: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// The prompt of calls without a text of their own: says that the app wants access.
     public static let standard = PromptText("Use what this app keeps in your keychain")
 
-    /// The longest text of each part, in bytes of UTF-8.
-    static let longestText = 4096
     /// The longest timeout.
     static let longestTimeout: Duration = .seconds(300)
 
@@ -51,18 +59,5 @@ public struct PromptText: Sendable, Hashable, ExpressibleByStringInterpolation {
             [title, subtitle].compactMap(\.self).filter { !$0.isEmpty }.map { $0 + ": " }.joined() + reason
         if !items.isEmpty { line += " (\(items.joined(separator: "; ")))" }
         return line
-    }
-
-    /// - Throws: ``TouchstoneError`` with `limitExceeded`; its details name the limit.
-    func check() throws(TouchstoneError) {
-        guard !reason.isEmpty else { throw .limit("reason: at least 1 character") }
-        for text in [line, cancelLabel ?? "", fallbackLabel ?? ""] {
-            guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
-                throw .limit("text of a prompt: at most \(Self.longestText) bytes, none of them 0")
-            }
-        }
-        guard timeout > .zero, timeout <= Self.longestTimeout else {
-            throw .limit("timeout: more than 0 s, at most 300 s")
-        }
     }
 }

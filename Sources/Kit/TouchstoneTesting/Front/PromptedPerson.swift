@@ -110,6 +110,7 @@ private final class PromptDesk: Sendable {
             IFS= read -r deed < "\(home)/$box"
             case "$deed" in
             cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            next) echo 'ERR 83886194 Not confirmed <Pinentry>' ;;
             type*)
                 printf 'D %s\\n' "${deed#type }"
                 if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi
@@ -162,7 +163,10 @@ private final class PromptDesk: Sendable {
         switch deed.kind {
         case .cancels: send("cancel", to: box)
         case .ignores: break
-        case .typesPasscode, .choosesFallback: send(affirmative, to: box)
+        case .typesPasscode: send(affirmative, to: box)
+        case .choosesFallback(let index):
+            let isOther = box.page.map { $0 != index + 1 } ?? false
+            send(isOther ? "next" : affirmative, to: box)
         case .usual:
             guard box.takesFinger, let finger = enrolled.first else { return send(affirmative, to: box) }
             touch(finger, at: box)
@@ -209,7 +213,11 @@ private struct Box {
     let wantsCode: Bool
     /// The recovery code that it shows.
     let code: String?
+    /// The number of the fallback that it offers, from 1; nil if it is no page of fallbacks.
+    let page: Int?
     let prompt: TestPrompt
+
+    private static let pageOpening = "Another way: "
 
     init?(_ line: String) {
         let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
@@ -220,8 +228,10 @@ private struct Box {
         self.processID = processID
         hasField = parts[1].hasPrefix("GETPIN")
         prompt = TestPrompt(text)
-        // Only our own words: an app's reason may contain anything.
-        let ours = text.replacingOccurrences(of: "\"\(prompt.reason)\"", with: "")
+        // Only our own words: an app's texts may contain anything.
+        let ours = prompt.ours.joined(separator: "\n")
+        page = prompt.ours.first { $0.hasPrefix(Self.pageOpening) }
+            .flatMap { Int($0.dropFirst(Self.pageOpening.count).prefix(while: \.isNumber)) }
         // A box without a field shows the error below its heading.
         let heading = ours.range(of: "\n\n").map { ours[..<$0.lowerBound] } ?? ""
         isAgain = !parts[2].isEmpty || heading.contains("\n")
@@ -234,5 +244,10 @@ private struct Box {
 
 extension TestDeed {
     /// Whether a box for the passcode may follow in the same prompt.
-    fileprivate var endsInPasscode: Bool { self == .typesPasscode || self == .choosesFallback }
+    fileprivate var endsInPasscode: Bool {
+        switch kind {
+        case .typesPasscode, .choosesFallback: true
+        case .usual, .touches, .cancels, .ignores: false
+        }
+    }
 }

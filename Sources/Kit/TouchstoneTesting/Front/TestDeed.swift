@@ -3,7 +3,7 @@ import Foundation
 /// What the person does at a prompt.
 public struct TestDeed: Sendable, Hashable {
     enum Kind: Hashable {
-        case usual, touches(TestFinger), typesPasscode, cancels, choosesFallback, ignores
+        case usual, touches(TestFinger), typesPasscode, cancels, choosesFallback(Int), ignores
     }
 
     let kind: Kind
@@ -19,7 +19,9 @@ public struct TestDeed: Sendable, Hashable {
     /// Presses the fallback button, and types the passcode if a passcode prompt follows.
     ///
     /// A prompt with a field has no such button: there this is the same as ``typesPasscode``.
-    public static let choosesFallback = TestDeed(kind: .choosesFallback)
+    public static let choosesFallback = TestDeed(kind: .choosesFallback(0))
+    /// The same with the fallback of this number, from 0, of those that the prompt names.
+    public static func choosesFallback(_ index: Int) -> TestDeed { TestDeed(kind: .choosesFallback(index)) }
     /// Leaves the prompt alone until it disappears.
     public static let ignores = TestDeed(kind: .ignores)
 
@@ -31,25 +33,37 @@ public struct TestDeed: Sendable, Hashable {
 public struct TestPrompt: Sendable, Hashable {
     /// The app's reason, as the prompt quotes it; empty when there is none.
     public let reason: String
+    /// The app's title, as the prompt quotes it; nil for none.
+    public let title: String?
+    /// The app's subtitle, as the prompt quotes it; nil for none.
+    public let subtitle: String?
+    /// The app's items, as the prompt quotes them.
+    public let items: [String]
     /// The requesting program as the prompt names it: its path, and more.
     public let program: String
+    /// Our own lines.
+    let ours: [String]
 
     /// Parses the text of a box.
     init(_ text: String) {
-        func part(after opening: String, before closing: String) -> String {
-            guard let start = text.range(of: opening) else { return "" }
-            let rest = text[start.upperBound...]
-            return String(rest[..<(rest.range(of: closing)?.lowerBound ?? rest.endIndex)])
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        func quoted(_ label: String) -> [String] {
+            lines.filter { $0.hasPrefix(label + "\"") }.map { $0.dropFirst(label.count + 1).trimmingQuote() }
         }
-        reason = part(after: Self.reasonOpening, before: "\"\n").trimmingSuffix("\"")
-        program = part(after: "Requested by ", before: "\n")
+        reason = quoted(Self.labels[0]).first ?? ""
+        title = quoted(Self.labels[1]).first
+        subtitle = quoted(Self.labels[2]).first
+        items = quoted(Self.labels[3])
+        let requester = "Requested by "
+        program =
+            lines.first { $0.hasPrefix(requester) }.map { String($0.dropFirst(requester.count)) } ?? ""
+        ours = lines.filter { line in !Self.labels.contains { line.hasPrefix($0 + "\"") } }
     }
 
-    private static let reasonOpening = "Reason it gives: \""
+    /// What stands before the app's texts, each of which is one line.
+    private static let labels = ["Reason it gives: ", "Its title: ", "Its subtitle: ", "- "]
 }
 
-extension String {
-    fileprivate func trimmingSuffix(_ suffix: Character) -> String {
-        last == suffix ? String(dropLast()) : self
-    }
+extension Substring {
+    fileprivate func trimmingQuote() -> String { String(last == "\"" ? dropLast() : self) }
 }

@@ -10,6 +10,8 @@ extension ScriptedPinentry {
         case types(String)
         /// Presses cancel.
         case cancels
+        /// Presses the button between the affirmative one and cancel.
+        case next
         /// Leaves the box alone until it disappears, as for a finger.
         case waits
         /// Kills the daemon, with the box still open.
@@ -20,6 +22,7 @@ extension ScriptedPinentry {
             case .usual: "usual"
             case .types(let text): "type \(text)"
             case .cancels: "cancel"
+            case .next: "next"
             case .waits: "wait"
             case .killsDaemon: "kill"
             }
@@ -50,6 +53,7 @@ extension ScriptedPinentry {
             \(deed)
             case "$deed" in
             cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            next) echo 'ERR 83886194 Not confirmed <Pinentry>' ;;
             wait) exec sleep 600 ;;
             *) echo OK ;;
             esac

@@ -18,8 +18,8 @@ package final class ScriptedPrompter: SecretPrompter {
         case typeShown
         /// Presses the affirmative button.
         case confirm
-        /// Presses the fallback button.
-        case fallback
+        /// Presses the fallback button with this number.
+        case fallback(Int = 0)
         /// Presses cancel.
         case cancel
         /// Does nothing until the prompt times out.
@@ -139,7 +139,7 @@ package final class ScriptedPrompter: SecretPrompter {
         case .type(let text): return .entered(SecretBytes(copying: Array(text.utf8)))
         case .typeShown: return .entered(SecretBytes(copying: state.update { $0.shownSecret }))
         case .confirm: return .confirmed
-        case .fallback: return .fallback
+        case .fallback(let index): return .fallback(index)
         case .cancel: return .cancelled
         case .waitTooLong: return .timedOut
         case .fail(let error): throw error

@@ -45,12 +45,16 @@ public struct AuthenticationError: Error, Sendable {
     public let cause: DriverCause?
     /// What the user can do.
     public let remedy: Remedy?
+    /// For ``Code/userFallback``: the number of the chosen fallback among those that the request named, from 0; nil if it
+    /// named none.
+    public let fallback: Int?
 
-    /// Creates an error from a reason and, if known, its cause and remedy.
-    public init(_ code: Code, cause: DriverCause? = nil, remedy: Remedy? = nil) {
+    /// Creates an error from a reason and, if known, its cause and remedy; for `userFallback` also from the chosen fallback.
+    public init(_ code: Code, cause: DriverCause? = nil, remedy: Remedy? = nil, fallback: Int? = nil) {
         self.code = code
         self.cause = cause
         self.remedy = remedy
+        self.fallback = fallback
     }
 }
 

@@ -121,29 +121,37 @@ public struct PromptRequest: Sendable {
     public var origin: PromptOrigin
     /// The app's reason text.
     public var reason: String
+    /// What the app says beside its reason.
+    public var details: PromptDetails
     /// The title of the cancel button; nil for the default.
     public var cancelTitle: String?
-    /// The title of the fallback button; nil for the default, empty for none.
-    public var fallbackTitle: String?
+    /// The titles of the fallback buttons; nil for the default button, empty for none.
+    public var fallbackTitles: [String]?
     /// Whether a prompt may be shown at all.
     public var interactionAllowed: Bool
     /// Whether the user lets the program use fingers.
     public var allowsFinger = true
+    /// Called for each touch that misses at a prompt of this request, before it ends; nil for nobody.
+    ///
+    /// Called on the thread that runs the prompt, which must not wait.
+    public var onMiss: (@Sendable (MissedTouch) -> Void)?
 
     /// Describes a request.
     public init(
         caller: Caller,
         origin: PromptOrigin,
         reason: String = "",
+        details: PromptDetails = PromptDetails(),
         cancelTitle: String? = nil,
-        fallbackTitle: String? = nil,
+        fallbackTitles: [String]? = nil,
         interactionAllowed: Bool = true
     ) {
         self.caller = caller
         self.origin = origin
         self.reason = reason
+        self.details = details
         self.cancelTitle = cancelTitle
-        self.fallbackTitle = fallbackTitle
+        self.fallbackTitles = fallbackTitles
         self.interactionAllowed = interactionAllowed
     }
 }

@@ -102,6 +102,8 @@ public struct Prompt: Sendable, Equatable {
     public var othersWaiting = 0
     /// The app's reason: plain text, shown as the app's words.
     public var reason: String
+    /// What the app says beside its reason, also shown as the app's words.
+    public var details: PromptDetails
     /// The heading, in Touchstone's own words: "Unlock the keychain".
     public var heading: String
     /// The label of the field.
@@ -112,8 +114,9 @@ public struct Prompt: Sendable, Equatable {
     public var judge: NewSecretJudge?
     /// The title of the cancel button; nil for the default.
     public var cancelTitle: String?
-    /// The title of the fallback button; nil for the default, empty for none.
-    public var fallbackTitle: String?
+    /// The titles of the fallback buttons, at most ``PromptDetails/mostFallbacks``; nil for the default button, empty for
+    /// none.
+    public var fallbackTitles: [String]?
     /// The prompt is removed after this time.
     public var timeout: Duration
 
@@ -122,21 +125,23 @@ public struct Prompt: Sendable, Equatable {
         _ input: Input,
         requester: String,
         reason: String = "",
+        details: PromptDetails = PromptDetails(),
         heading: String,
         fieldLabel: String = "Passcode:",
         error: String? = nil,
         cancelTitle: String? = nil,
-        fallbackTitle: String? = nil,
+        fallbackTitles: [String]? = nil,
         timeout: Duration = .seconds(120)
     ) {
         self.input = input
         self.requester = requester
         self.reason = reason
+        self.details = details
         self.heading = heading
         self.fieldLabel = fieldLabel
         self.error = error
         self.cancelTitle = cancelTitle
-        self.fallbackTitle = fallbackTitle
+        self.fallbackTitles = fallbackTitles
         self.timeout = timeout
     }
 }
@@ -157,6 +162,8 @@ public struct PromptOrigin: Sendable, Hashable {
     public var xAuthority: String?
     /// `LC_CTYPE` or its substitute.
     public var characterType: String?
+    /// `LC_MESSAGES` or its substitute.
+    public var language: String?
     /// The process whose terminal it has to be: the socket's peer.
     ///
     /// Set by the daemon, never part of a message.
@@ -170,6 +177,7 @@ public struct PromptOrigin: Sendable, Hashable {
         waylandDisplay: String? = nil,
         xAuthority: String? = nil,
         characterType: String? = nil,
+        language: String? = nil,
         client: PromptClient? = nil
     ) {
         self.terminal = terminal
@@ -178,6 +186,7 @@ public struct PromptOrigin: Sendable, Hashable {
         self.waylandDisplay = waylandDisplay
         self.xAuthority = xAuthority
         self.characterType = characterType
+        self.language = language
         self.client = client
     }
 }
@@ -188,8 +197,8 @@ public enum PromptAnswer: ~Copyable, Sendable {
     case entered(SecretBytes)
     /// Pressed the affirmative button of a prompt without a field.
     case confirmed
-    /// Pressed the fallback button.
-    case fallback
+    /// Pressed the fallback button with this number in ``Prompt/fallbackTitles``, from 0; 0 for the default button.
+    case fallback(Int)
     /// Pressed cancel or closed the prompt.
     case cancelled
     /// Did nothing until the timeout.

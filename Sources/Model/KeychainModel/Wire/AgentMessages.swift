@@ -50,7 +50,8 @@ public struct ShownBox: WireBody, Sendable, Equatable {
     }
 }
 
-/// A prompt to draw: `[number, prompt, rule, terminal type, character type, client, client start, secret]`.
+/// A prompt to draw: `[number, prompt, rule, terminal type, character type, language, client, client start,
+/// secret]`.
 public struct AgentBox: WireBody, ~Copyable, Sendable {
     /// The prompt's unique number.
     public let number: UInt64
@@ -62,6 +63,8 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
     public let terminalType: String?
     /// `LC_CTYPE` of the request.
     public let characterType: String?
+    /// `LC_MESSAGES` of the request.
+    public let language: String?
     /// The requesting process.
     public let client: PromptClient?
     /// A secret to show until the user has noted it; nil for a prompt that asks.
@@ -75,6 +78,7 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
             rule: prompt.judge?.rule,
             terminalType: origin.terminalType,
             characterType: origin.characterType,
+            language: origin.language,
             client: origin.client,
             secret: secret
         )
@@ -86,6 +90,7 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
         rule: String?,
         terminalType: String?,
         characterType: String?,
+        language: String?,
         client: PromptClient?,
         secret: consuming SecretBytes?
     ) {
@@ -94,18 +99,20 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
         self.rule = rule
         self.terminalType = terminalType
         self.characterType = characterType
+        self.language = language
         self.client = client
         self.secret = secret
     }
 
     /// Writes the prompt.
     public borrowing func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 8)
+        writer.writeArrayHead(count: 9)
         writer.write(unsigned: number)
         writer.write(prompt)
         writer.write(optionalText: rule)
         writer.write(optionalText: terminalType)
         writer.write(optionalText: characterType)
+        writer.write(optionalText: language)
         writer.write(Int64(client?.process ?? 0))
         writer.write(unsigned: client?.start ?? 0)
         writer.write(optionalSecret: secret)
@@ -113,12 +120,13 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
 
     /// Reads a prompt.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(8)
+        try reader.readFields(9)
         let number = try reader.readUnsigned()
         let prompt = try reader.readPrompt()
         let rule = try reader.readOptional { try $0.readText() }
         let terminalType = try reader.readOptional { try $0.readText() }
         let characterType = try reader.readOptional { try $0.readText() }
+        let language = try reader.readOptional { try $0.readText() }
         guard let process = Int32(exactly: try reader.readInteger()) else { throw WireError.malformed }
         let start = try reader.readUnsigned()
         self.init(
@@ -127,6 +135,7 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
             rule: rule,
             terminalType: terminalType,
             characterType: characterType,
+            language: language,
             client: process > 0 ? PromptClient(process: process, start: start) : nil,
             secret: try reader.readTypedSecret()
         )
@@ -134,6 +143,9 @@ public struct AgentBox: WireBody, ~Copyable, Sendable {
 }
 
 /// The outcome of a prompt: `[number, outcome, secret, failure, detail]`.
+///
+/// The outcomes are 1 confirmed, 2 the first fallback, 3 cancelled, 4 timed out, 5 entered, 6 failed, and 7 to 9 the other
+/// fallbacks.
 public struct AgentAnswer: WireBody, ~Copyable, Sendable {
     /// How a prompt ended.
     public enum Outcome: ~Copyable, Sendable {
@@ -168,7 +180,7 @@ public struct AgentAnswer: WireBody, ~Copyable, Sendable {
         case .answered(let answer):
             switch answer {
             case .confirmed: writer.writeOutcome(1)
-            case .fallback: writer.writeOutcome(2)
+            case .fallback(let index): writer.writeOutcome(PromptAnswer.outcome(ofFallback: index))
             case .cancelled: writer.writeOutcome(3)
             case .timedOut: writer.writeOutcome(4)
             case .entered(let secret):
@@ -263,6 +275,11 @@ public struct DraftVerdict: WireBody, Sendable, Equatable {
 }
 
 extension PromptAnswer {
+    /// The outcome's number for a fallback button.
+    fileprivate static func outcome(ofFallback index: Int) -> UInt64 {
+        index > 0 && index < PromptDetails.mostFallbacks ? UInt64(6 + index) : 2
+    }
+
     /// The answer for an outcome's number; nil for an unknown number, and for a missing or unexpected secret.
     fileprivate init?(_ outcome: UInt64, _ secret: consuming SecretBytes?) {
         if outcome == 5 {
@@ -273,7 +290,8 @@ extension PromptAnswer {
         guard secret == nil else { return nil }
         switch outcome {
         case 1: self = .confirmed
-        case 2: self = .fallback
+        case 2: self = .fallback(0)
+        case 7..<UInt64(6 + PromptDetails.mostFallbacks): self = .fallback(Int(outcome) - 6)
         case 3: self = .cancelled
         case 4: self = .timedOut
         default: return nil
@@ -296,19 +314,20 @@ extension WireWriter {
 
     /// Writes the content of a prompt.
     ///
-    /// `[input, requester, others waiting, reason, heading, field label, error, cancel title, fallback title,
-    /// milliseconds]`.
+    /// `[input, requester, others waiting, reason, title, subtitle, items, heading, field label, error, cancel title,
+    /// fallback titles, milliseconds]`.
     fileprivate mutating func write(_ prompt: Prompt) {
-        writeArrayHead(count: 10)
+        writeArrayHead(count: 13)
         write(unsigned: Prompt.Input.numbers.first { $0.0 == prompt.input }?.1 ?? 0)
         write(text: prompt.requester)
         write(Int64(prompt.othersWaiting))
         write(text: prompt.reason)
+        write(prompt.details)
         write(text: prompt.heading)
         write(text: prompt.fieldLabel)
         write(optionalText: prompt.error)
         write(optionalText: prompt.cancelTitle)
-        write(optionalText: prompt.fallbackTitle)
+        write(fallbacks: prompt.fallbackTitles)
         let (seconds, attoseconds) = prompt.timeout.components
         write(min(max(seconds, 0), 86_400) * 1000 + attoseconds / 1_000_000_000_000_000)
     }
@@ -316,7 +335,7 @@ extension WireWriter {
 
 extension CBORReader {
     fileprivate mutating func readPrompt() throws -> Prompt {
-        try readFields(10)
+        try readFields(13)
         let number = try readUnsigned()
         guard let input = Prompt.Input.numbers.first(where: { $0.1 == number })?.0 else {
             throw WireError.malformed
@@ -327,11 +346,12 @@ extension CBORReader {
             input,
             requester: requester,
             reason: try readText(),
+            details: try readDetails { try $0.readText() },
             heading: try readText(),
             fieldLabel: try readText(),
             error: try readOptional { try $0.readText() },
             cancelTitle: try readOptional { try $0.readText() },
-            fallbackTitle: try readOptional { try $0.readText() },
+            fallbackTitles: try readFallbacks { try $0.readText() },
             timeout: .milliseconds(try readInteger())
         )
         prompt.othersWaiting = othersWaiting

@@ -1,6 +1,7 @@
 public import CBOR
 
-/// The body of a failed reply: `[LAError code, domain, code, remedy, seconds]`, each null if unknown.
+/// The body of a failed reply: `[LAError code, domain, code, remedy, seconds, fallback]`, each null if
+/// unknown.
 public struct Failure: WireBody, Sendable {
     /// The error, as it crosses the wire.
     public let error: KeychainError
@@ -10,7 +11,7 @@ public struct Failure: WireBody, Sendable {
 
     /// Writes all but the status, which is in the reply's head.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 5)
+        writer.writeArrayHead(count: 6)
         if let code = error.authentication?.code.rawValue {
             writer.write(Int64(code))
         } else {
@@ -21,6 +22,7 @@ public struct Failure: WireBody, Sendable {
         let (number, seconds) = Self.encode(error.remedy)
         writer.write(optionalUnsigned: number)
         if let seconds { writer.write(seconds) } else { writer.writeNull() }
+        writer.write(optionalUnsigned: error.authentication?.fallback.flatMap(UInt64.init(exactly:)))
     }
 
     /// Reads a body of unknown status; use ``init(from:status:)``.
@@ -30,17 +32,24 @@ public struct Failure: WireBody, Sendable {
 
     /// Reads the body of a reply with this status.
     public init(from reader: inout CBORReader, status: Status) throws {
-        try reader.readFields(5)
+        try reader.readFields(6)
         let code = try reader.readOptional { try $0.readInteger() }
         let domain = try reader.readOptional { try $0.readText() }
         let name = try reader.readOptional { try $0.readText() }
         let remedyNumber = try reader.readOptional { try $0.readUnsigned() }
         let seconds = try reader.readOptional { try $0.readInteger() }
+        let fallback = try reader.readOptional { try $0.readUnsigned() }
+        guard fallback ?? 0 < PromptDetails.mostFallbacks else { throw WireError.malformed }
         let remedy = Self.remedy(remedyNumber, seconds)
         var cause: DriverCause?
         if let domain, let name { cause = DriverCause(domain: domain, code: name) }
         let authentication = code.map {
-            AuthenticationError(AuthenticationError.Code(rawValue: Int($0)), cause: cause, remedy: remedy)
+            AuthenticationError(
+                AuthenticationError.Code(rawValue: Int($0)),
+                cause: cause,
+                remedy: remedy,
+                fallback: fallback.map(Int.init)
+            )
         }
         error = KeychainError(status, authentication: authentication, cause: cause, remedy: remedy)
     }

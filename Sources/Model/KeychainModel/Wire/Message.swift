@@ -10,7 +10,8 @@ extension SecretBuffer: CBORSink {}
 ///
 /// A request is the array `[version, id, method, body]`, a reply `[version, id, status, more, body]`. Ids increase on
 /// each connection; replies may arrive out of order; a long result is split into several replies, all but the last
-/// with `more` true. The daemon sends first: a reply with id 0 whose body is ``Greeting``; the first request is
+/// with `more` true. Before its first reply a request may get notices, with null for `more`: ``MissedTouch``, if it asks for
+/// them. The daemon sends first: a reply with id 0 whose body is ``Greeting``; the first request is
 /// ``Hello`` with the greeting's nonce, so that recorded bytes are useless on another connection.
 public enum WireProtocol {
     /// The only version so far.
@@ -204,12 +205,23 @@ public struct ReplyHead: Sendable, Equatable {
     public let status: Status
     /// Whether more replies to this request follow.
     public let more: Bool
+    /// Whether this is no reply but a notice about a request that goes on; its body is ``MissedTouch``.
+    public let isNotice: Bool
 
     /// Starts a reply.
     public init(id: UInt64, status: Status = .success, more: Bool = false) {
         self.id = id
         self.status = status
         self.more = more
+        isNotice = false
+    }
+
+    /// Starts a notice.
+    public init(noticeAbout id: UInt64) {
+        self.id = id
+        status = .success
+        more = true
+        isNotice = true
     }
 
     /// A complete reply message.
@@ -226,7 +238,7 @@ public struct ReplyHead: Sendable, Equatable {
         writer.write(unsigned: WireProtocol.version)
         writer.write(unsigned: id)
         writer.write(Int64(status.rawValue))
-        writer.write(more)
+        if isNotice { writer.writeNull() } else { writer.write(more) }
     }
 
     /// Reads the start of a reply; the body follows.
@@ -237,7 +249,9 @@ public struct ReplyHead: Sendable, Equatable {
         id = try reader.readUnsigned()
         guard let number = Int32(exactly: try reader.readInteger()) else { throw WireError.malformed }
         status = Status(rawValue: number)
-        more = try reader.readBool()
+        isNotice = try reader.readNullIfPresent()
+        more = try isNotice || reader.readBool()
+        guard !isNotice || status == .success && id > 0 else { throw WireError.malformed }
     }
 }
 

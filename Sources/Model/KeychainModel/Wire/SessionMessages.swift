@@ -63,35 +63,43 @@ public struct CancelRequest: WireBody, Sendable, Equatable {
 
 /// The prompt fields of a request.
 ///
-/// `[terminal, terminal type, display, wayland display, x authority, character type, reason, cancel title, fallback
-/// title, interaction allowed]`.
+/// `[terminal, terminal type, display, wayland display, x authority, character type, language, reason, title, subtitle, items,
+/// cancel title, fallback titles, interaction allowed, tells misses]`.
 public struct PromptFields: WireBody, Sendable, Equatable {
-    /// The longest reason or title, in bytes; longer ones are refused.
+    /// The longest text, in bytes; longer ones are refused.
     public static let longestText = 4096
     /// Where the request came from.
     public var origin: PromptOrigin
     /// The app's reason text.
     public var reason: String
+    /// What the app says beside its reason.
+    public var details: PromptDetails
     /// The title of the cancel button.
     public var cancelTitle: String?
-    /// The title of the fallback button.
-    public var fallbackTitle: String?
+    /// The titles of the fallback buttons; nil for the default button, empty for none.
+    public var fallbackTitles: [String]?
     /// Whether a prompt may be shown.
     public var interactionAllowed: Bool
+    /// Whether the client receives a ``MissedTouch`` for each touch that misses while the prompt stays.
+    public var tellsMisses: Bool
 
     /// Describes the prompts of a request.
     public init(
         origin: PromptOrigin = PromptOrigin(),
         reason: String = "",
+        details: PromptDetails = PromptDetails(),
         cancelTitle: String? = nil,
-        fallbackTitle: String? = nil,
-        interactionAllowed: Bool = true
+        fallbackTitles: [String]? = nil,
+        interactionAllowed: Bool = true,
+        tellsMisses: Bool = false
     ) {
         self.origin = origin
         self.reason = reason
+        self.details = details
         self.cancelTitle = cancelTitle
-        self.fallbackTitle = fallbackTitle
+        self.fallbackTitles = fallbackTitles
         self.interactionAllowed = interactionAllowed
+        self.tellsMisses = tellsMisses
     }
 
     /// The fields as the engine's prompt request, with the caller that the kernel reported.
@@ -102,30 +110,34 @@ public struct PromptFields: WireBody, Sendable, Equatable {
             caller: caller,
             origin: origin,
             reason: reason,
+            details: details,
             cancelTitle: cancelTitle,
-            fallbackTitle: fallbackTitle,
+            fallbackTitles: fallbackTitles,
             interactionAllowed: interactionAllowed
         )
     }
 
     /// Writes the fields.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 10)
+        writer.writeArrayHead(count: 15)
         writer.write(optionalText: origin.terminal)
         writer.write(optionalText: origin.terminalType)
         writer.write(optionalText: origin.display)
         writer.write(optionalText: origin.waylandDisplay)
         writer.write(optionalText: origin.xAuthority)
         writer.write(optionalText: origin.characterType)
+        writer.write(optionalText: origin.language)
         writer.write(text: reason)
+        writer.write(details)
         writer.write(optionalText: cancelTitle)
-        writer.write(optionalText: fallbackTitle)
+        writer.write(fallbacks: fallbackTitles)
         writer.write(interactionAllowed)
+        writer.write(tellsMisses)
     }
 
     /// Reads the fields.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(10)
+        try reader.readFields(15)
         let text: (inout CBORReader) throws -> String = { reader in
             let text = try reader.readText()
             guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
@@ -139,11 +151,14 @@ public struct PromptFields: WireBody, Sendable, Equatable {
             display: try reader.readOptional(text),
             waylandDisplay: try reader.readOptional(text),
             xAuthority: try reader.readOptional(text),
-            characterType: try reader.readOptional(text)
+            characterType: try reader.readOptional(text),
+            language: try reader.readOptional(text)
         )
         reason = try text(&reader)
+        details = try reader.readDetails(text)
         cancelTitle = try reader.readOptional(text)
-        fallbackTitle = try reader.readOptional(text)
+        fallbackTitles = try reader.readFallbacks(text)
         interactionAllowed = try reader.readBool()
+        tellsMisses = try reader.readBool()
     }
 }

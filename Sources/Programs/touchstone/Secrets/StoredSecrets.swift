@@ -246,7 +246,7 @@ struct StoredSecrets {
         PromptFields(
             origin: .current(),
             reason: reason,
-            fallbackTitle: "",
+            fallbackTitles: [],
             interactionAllowed: interactionAllowed
         )
     }
