@@ -317,7 +317,7 @@ extension ServerTests {
                 of: #/(?:sudo -u touchstone-server |^|=\S+ |`)touchstone-server ([a-z-]+)/#
             )
             let commands = Set(words.map { String($0.1) })
-            #expect(commands == ["check-config", "migrate", "verify-audit"], "\(commands)")
+            #expect(commands == ["check-config", "import-users", "migrate", "verify-audit"], "\(commands)")
             for key in page.matches(of: #/`([a-z]+(-[a-z]+)+) = /#).map({ String($0.1) }) {
                 #expect(ServerConfiguration.keys.contains(key), "\(key)")
             }
