@@ -36,7 +36,9 @@ struct EscrowTests {
         #expect(without.prompter.boxes.first?.input == .secret)
     }
 
-    @Test("a program for which fingers are switched off is asked for the passcode, not for the finger in escrow")
+    @Test(
+        "a program for which fingers are switched off is asked for the passcode, not for the finger in escrow"
+    )
     func switchedOff() async throws {
         let world = lockedWorld()
         var request = World.request()

@@ -65,7 +65,9 @@ struct FingerSwitchTests {
         for flags in [.biometryAny, .biometryCurrentSet, [.biometryAny, .and, .devicePasscode]]
             as [AccessControlFlags]
         {
-            let error = await #expect(throws: KeychainError.self, when) { try await evaluate(flags, by: visit) }
+            let error = await #expect(throws: KeychainError.self, when) {
+                try await evaluate(flags, by: visit)
+            }
             #expect(error?.authentication?.code == .biometryNotAvailable, when)
             #expect(error?.authentication?.cause?.known == .fingersOff, when)
         }
@@ -134,7 +136,12 @@ struct FingerSwitchTests {
         let before = try await listed()
         #expect(before[Self.appPath] == false && before["/usr/bin/third"] == false)
         world.prompter.will(.type(DeskWorld.passcode))
-        let move = MoveItems(from: try group(), to: try group("/opt/app"), isDryRun: false, prompt: Self.prompt)
+        let move = MoveItems(
+            from: try group(),
+            to: try group("/opt/app"),
+            isDryRun: false,
+            prompt: Self.prompt
+        )
         #expect(try await command.move(move, request: 3).count == 1)
         let after = try await listed()
         #expect(after["/opt/app"] == false && after[Self.appPath] == nil)

@@ -142,7 +142,8 @@ struct WatchTests {
             .keybagUnlocked: [.unlocked], .keybagLocked: [.locked], .enrolmentChanged: [.enrolment],
             // A keychain that was put aside is no longer open; nothing says where its files are.
             .keybagPutAside: [.locked],
-            .busLost: [.sensor], .fingersSwitched: [.sensor], .biometryLockedOut: [.lockout], .passcodeDelayed: [.lockout],
+            .busLost: [.sensor], .fingersSwitched: [.sensor], .biometryLockedOut: [.lockout],
+            .passcodeDelayed: [.lockout],
             .keybagClosed: [.lockout], .itemsInvalidated: [.invalidated], .assuranceLowered: [.assurance],
             .tamperDetected: [.tampering],
         ]

@@ -95,7 +95,9 @@ extension Visit {
 
     /// Whether fingers are switched off for a program, or for any if it is unknown.
     private func isSwitchedOff(_ group: AccessGroup?) throws(KeychainError) -> Bool {
-        guard let owners = services.owners, let own = AccessGroup(ClientIdentity.ownGroup) else { return false }
+        guard let owners = services.owners, let own = AccessGroup(ClientIdentity.ownGroup) else {
+            return false
+        }
         return try owners.has(Self.query(group), in: own)
     }
 

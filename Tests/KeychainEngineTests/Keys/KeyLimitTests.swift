@@ -116,7 +116,8 @@ struct KeyLimitTests {
         let limits = try KeyLimits(starts: UInt64(start), ends: UInt64(end), uses: 3)
         let key = try await engine.makeKey(.privateKeyUsage, limits: limits)
         for (time, cause) in [
-            (Self.now, .notYetValid), (start - 1, .notYetValid), (start, nil), (end - 1, nil), (end, .expired),
+            (Self.now, .notYetValid), (start - 1, .notYetValid), (start, nil), (end - 1, nil),
+            (end, .expired),
             (Self.now, .notYetValid), (.max, .expired),
         ] as [(Int64, DriverCause?)] {
             now.withLock { $0 = time }
@@ -191,7 +192,8 @@ struct KeyLimitTests {
         try edit { database in
             switch forgery {
             case .removed: try database.execute(sql: "DELETE FROM items")
-            case .changed: try database.execute(sql: "UPDATE items SET attributes = zeroblob(length(attributes))")
+            case .changed:
+                try database.execute(sql: "UPDATE items SET attributes = zeroblob(length(attributes))")
             case .older:
                 try database.execute(
                     sql: "UPDATE items SET attributes = ?, keys = ?",

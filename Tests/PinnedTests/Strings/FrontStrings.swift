@@ -36,7 +36,8 @@ enum FrontStrings {
                 "names in a key record",
                 [
                     "need", "acceptsLaterEnrolments", "acceptsWeakBiometry", "demands", "reuse", "protection",
-                    "point", "created", "expires", "starts", "uses", "representation", "attestation", "codePoint",
+                    "point", "created", "expires", "starts", "uses", "representation", "attestation",
+                    "codePoint",
                 ],
                 all: KeyRecord.CodingKeys.allCases.map(\.rawValue)
             ),

@@ -8,7 +8,9 @@ import TouchstoneTesting
 struct KeyLifetimeTests {
     private let message = Data("challenge".utf8)
 
-    @Test("a key that is there is found, one that is not is made, and one that cannot be used is not replaced")
+    @Test(
+        "a key that is there is found, one that is not is made, and one that cannot be used is not replaced"
+    )
     func findOrCreate() async throws {
         let world = try await World()
         try await world.use {
@@ -40,7 +42,9 @@ struct KeyLifetimeTests {
         try await world.use {
             let keys = try await withThrowingTaskGroup(of: DevicePublicKey.self) { group in
                 for _ in 0..<6 {
-                    group.addTask { try await DeviceSigningKey.findOrCreate("key", rule: .passcode).publicKey }
+                    group.addTask {
+                        try await DeviceSigningKey.findOrCreate("key", rule: .passcode).publicKey
+                    }
                 }
                 return try await group.reduce(into: Set()) { $0.insert($1) }
             }
@@ -81,7 +85,11 @@ struct KeyLifetimeTests {
             for (starts, expires) in [(60.0, 60.0), (61, 60)] {
                 await #expect(throws: TouchstoneError(.limitExceeded)) {
                     let now = Date()
-                    return try await DeviceSigningKey.create("x", starts: now + starts, expires: now + expires)
+                    return try await DeviceSigningKey.create(
+                        "x",
+                        starts: now + starts,
+                        expires: now + expires
+                    )
                 }
             }
             await #expect(throws: TouchstoneError(.notFound)) { try await DeviceSigningKey.find("x") }

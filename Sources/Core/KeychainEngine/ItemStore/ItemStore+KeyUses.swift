@@ -64,7 +64,8 @@ extension ItemStore {
                 guard row.isCurrent(itemSet.tags[row.id]) else { throw AEAD.NotAuthentic() }
                 try row.open(in: context) { header in
                     let content = try ItemContent(header)
-                    guard header.isKeyRow, content.attributes[.applicationLabel] == wanted.attributes[.applicationLabel]
+                    guard header.isKeyRow,
+                        content.attributes[.applicationLabel] == wanted.attributes[.applicationLabel]
                     else { return }
                     found = Counted(
                         old: try OldRow(row, header, context),

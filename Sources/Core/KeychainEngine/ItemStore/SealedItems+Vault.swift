@@ -129,7 +129,8 @@ extension SealedItems: ItemVault {
         case .needsUser(let controls):
             guard query.authenticationUI == .allow else { throw KeychainError(.interactionNotAllowed) }
             return .needsUser(controls)
-        case .added, .deleted, .replaced, .erased, .merged, .counted, .stale: throw KeychainError(.internalComponent)
+        case .added, .deleted, .replaced, .erased, .merged, .counted, .stale:
+            throw KeychainError(.internalComponent)
         }
     }
 

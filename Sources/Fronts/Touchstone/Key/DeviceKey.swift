@@ -42,7 +42,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     public let starts: Date?
     /// When the key expires; nil for never.
     public let expires: Date?
-    /// How often the key may be used in all; nil for any number. ``usesLeft()`` is what is left.
+    /// How often the key may be used in all, of which ``usesLeft()`` are left; nil for any number.
     public let uses: Int?
     /// The public key.
     public let publicKey: DevicePublicKey
@@ -238,7 +238,9 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         get throws(TouchstoneError) { try KeyPlace(purpose: Self.purpose, name: name, group: group) }
     }
 
-    /// How often the key may still be used; nil for any number. Shows no prompt.
+    /// How often the key may still be used; nil for any number.
+    ///
+    /// Shows no prompt.
     ///
     /// - Returns: at least 1.
     /// - Throws: ``TouchstoneError``: `usedUp`, `deleted`, `invalidated`, `locked`.

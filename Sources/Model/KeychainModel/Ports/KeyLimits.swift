@@ -22,7 +22,9 @@ public struct KeyLimits: Sendable, Hashable {
     ///   - uses: 1 to ``mostUses``.
     /// - Throws: ``KeychainError`` with `errSecParam` for limits that allow no use, or more than ``mostUses``.
     public init(starts: UInt64? = nil, ends: UInt64? = nil, uses: UInt32? = nil) throws(KeychainError) {
-        guard (ends ?? .max) > starts ?? 0, 1...Self.mostUses ~= uses ?? 1 else { throw KeychainError(.param) }
+        guard (ends ?? .max) > starts ?? 0, 1...Self.mostUses ~= uses ?? 1 else {
+            throw KeychainError(.param)
+        }
         self.init(checked: starts, ends, uses)
     }
 

@@ -63,7 +63,8 @@ final class AuditTrail: AuditLog {
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
-            .fingersSwitched, .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
+            .fingersSwitched, .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved,
+            .recoveryCodeChanged:
             .notice
         }
     }

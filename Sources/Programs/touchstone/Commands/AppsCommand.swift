@@ -100,7 +100,9 @@ struct MoveAppCommand: ParsableCommand {
     var dryRun = false
 
     func run() throws {
-        let (from, to) = (try AccessGroup(typed: old), try AccessGroup(typed: new, mustExist: true, resolvesLinks: true))
+        let (from, to) = (
+            try AccessGroup(typed: old), try AccessGroup(typed: new, mustExist: true, resolvesLinks: true)
+        )
         guard from != to else {
             throw CommandError(
                 "both are the same program",
@@ -155,7 +157,8 @@ enum FingerUse: String, CaseIterable, ExpressibleByArgument {
 struct AppFingersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fingers",
-        abstract: "Let a program use no fingers: what accepts a finger or the passcode then asks for the passcode.",
+        abstract:
+            "Let a program use no fingers: what accepts a finger or the passcode then asks for the passcode.",
         discussion: """
             PROGRAM is a name that touchstone apps lists, or the path of a program. What accepts only a finger cannot be \
             opened by the program until fingers are on again, which takes the passcode. The choice moves with touchstone \

@@ -67,7 +67,10 @@ enum CauseText {
                 "touchstone unlock"
             )
         case .fingersOff:
-            ("fingers are switched off for this program", "touchstone apps lists for which; touchstone apps fingers PROGRAM on")
+            (
+                "fingers are switched off for this program",
+                "touchstone apps lists for which; touchstone apps fingers PROGRAM on"
+            )
         case .sensorTooWeak:
             (
                 "the fingerprint sensor is too weak for this",
