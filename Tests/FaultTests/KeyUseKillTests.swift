@@ -22,6 +22,7 @@ struct KeyUseKillTests {
                 prompt: keychain.prompt()
             )
         )
+        keychain.stop(with: SIGKILL)
         func usesLeft() throws -> UInt32? {
             let request = ReadKey(representation: key.representation, prompt: keychain.prompt())
             return try keychain.client.readKey(request).usesLeft

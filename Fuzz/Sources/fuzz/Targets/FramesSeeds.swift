@@ -90,6 +90,12 @@ extension FramesTarget {
         var messages = Example.accessControls.map {
             Message(.makeKey, MakeKey(accessControl: $0, context: 1, prompt: prompt))
         }
+        if let limits = try? KeyLimits(starts: 1, ends: 1 << 50, uses: 3),
+            let control = Example.accessControls.first
+        {
+            let limited = MakeKey(accessControl: control, limits: limits, prompt: prompt)
+            messages.append(Message(.makeKey, limited))
+        }
         messages.append(Message(.readKey, ReadKey(representation: octets(300), prompt: prompt)))
         let uses: [KeyUse] =
             [20, 32, 48, 64, 33].map { .sign(digest: octets($0)) }

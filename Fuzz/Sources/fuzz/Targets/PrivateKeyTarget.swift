@@ -40,8 +40,15 @@ enum PrivateKeyTarget: FuzzTarget {
         let sealed = unsafe input.withUnsafeBytes { octets in
             unsafe AEAD.seal(octets, with: metadata, authenticating: label)
         }
-        guard let record = read([PrivateKeyRecord.format] + sealed) else { return }
-        require(content(of: record) == input.array, "a record has one encoding")
+        for format in [PrivateKeyRecord.format, PrivateKeyRecord.limitedFormat] {
+            guard let record = read([format] + sealed) else { continue }
+            require((format == PrivateKeyRecord.format) == (record.limits == .none), "a format for limits")
+            require(content(of: record) == input.array, "a record has one encoding")
+            runOpening(record)
+        }
+    }
+
+    private static func runOpening(_ record: PrivateKeyRecord) {
         for current in [record.epoch, record.epoch &+ 1] {
             guard let control = record.accessControl(atEpoch: current) else {
                 require(record.epoch != 0, "only a key bound to a set is invalidated")
@@ -95,9 +102,11 @@ enum PrivateKeyTarget: FuzzTarget {
         var seeds: [[UInt8]] = []
         for control in Example.accessControls {
             for (name, isHardware) in [("/usr/bin/mail", true), ("gr\u{FC}n", false)] {
-                guard let group = AccessGroup(name), let record = record(control, group, isHardware) else {
-                    continue
-                }
+                // Each control with one of the two: a key without limits, and one with.
+                let limits = isHardware ? .none : (try? KeyLimits(starts: 1, ends: 1 << 50, uses: 3)) ?? .none
+                guard let group = AccessGroup(name),
+                    let record = record(control, group, isHardware, limits)
+                else { continue }
                 seeds.append(withoutChance(content(of: record)))
             }
         }
@@ -107,7 +116,8 @@ enum PrivateKeyTarget: FuzzTarget {
     private static func record(
         _ control: AccessControl,
         _ group: AccessGroup,
-        _ isHardware: Bool
+        _ isHardware: Bool,
+        _ limits: KeyLimits
     ) -> PrivateKeyRecord? {
         try? PrivateKeyRecord(
             HardwareKey(blob: octets(200), publicKey: [4] + octets(64)),
@@ -115,6 +125,7 @@ enum PrivateKeyTarget: FuzzTarget {
             authorization: Key(SecretBytes(copying: octets(32))),
             accessControl: control,
             group: group,
+            limits: limits,
             password: Key(SecretBytes(copying: octets(32, from: 9))),
             in: context
         )

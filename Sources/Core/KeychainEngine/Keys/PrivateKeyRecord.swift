@@ -206,7 +206,7 @@ extension PrivateKeyRecord {
         self = try CBORReader.read(header) { reader in
             try reader.readFields(isLimited ? 7 : 6)
             guard let group = AccessGroup(try reader.readText()) else { throw AEAD.NotAuthentic() }
-            return PrivateKeyRecord(
+            let record = PrivateKeyRecord(
                 group: group,
                 accessControl: try AccessControl(decoding: try reader.readBytes()),
                 epoch: try reader.readUnsigned(),
@@ -216,6 +216,8 @@ extension PrivateKeyRecord {
                 limits: isLimited ? try KeyLimits(from: &reader) : .none,
                 wraps: wraps
             )
+            guard isLimited == (record.limits != .none) else { throw AEAD.NotAuthentic() }
+            return record
         }
     }
 
