@@ -47,13 +47,13 @@ public struct Keychain: Sendable {
     public func authenticate(
         _ prompt: PromptText,
         using demand: Authenticators = .strongBiometry,
-        onMiss: (@Sendable (TouchMiss) -> Void)? = nil
+        onMiss: TouchMiss.Handler? = nil
     ) async throws(TouchstoneError) -> Proof {
         try demand.check()
         try prompt.check()
         let link = link
         return try await link.recording(nil) { () throws(TouchstoneError) in
-            try await link.authenticate(prompt, using: demand, onMiss: onMiss)
+            try await link.authenticate(prompt, using: demand, onMiss: onMiss?.handle)
         }
     }
 

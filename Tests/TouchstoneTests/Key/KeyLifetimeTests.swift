@@ -72,15 +72,18 @@ struct KeyLifetimeTests {
     func start() async throws {
         let world = try await World()
         try await world.use {
-            let start = Date(timeIntervalSinceNow: 2)
+            let start = Date(timeIntervalSinceNow: 3600)
             let key = try await DeviceSealingKey.create("later", rule: .whenUnlocked, starts: start)
             let record = try await key.seal(message)
             await #expect(throws: TouchstoneError(.notYetValid)) { try await key.open(record) }
-            let found = try await DeviceSealingKey.find("later")
-            let stored = try #require(found.starts)
+            let stored = try #require(try await DeviceSealingKey.find("later").starts)
             #expect(abs(stored.timeIntervalSince(start)) < 0.001)
-            try await Task.sleep(for: .seconds(max(0, start.timeIntervalSinceNow) + 0.01))
-            #expect(try await found.open(record) == message)
+
+            let soon = Date(timeIntervalSinceNow: 0.5)
+            let next = try await DeviceSealingKey.create("soon", rule: .whenUnlocked, starts: soon)
+            let sealed = try await next.seal(message)
+            try await Task.sleep(for: .seconds(max(0, soon.timeIntervalSinceNow) + 0.01))
+            #expect(try await DeviceSealingKey.find("soon").open(sealed) == message)
 
             for (starts, expires) in [(60.0, 60.0), (61, 60)] {
                 await #expect(throws: TouchstoneError(.limitExceeded)) {

@@ -53,9 +53,12 @@ struct KitPromptTests {
             let misses = Guarded<[TouchMiss]>([])
             keychain.person(.touches(.second))
             let error = await failure { () throws(TouchstoneError) in
-                try await Keychain.current.authenticate("a test") { miss in
-                    misses.withLock { $0.append(miss) }
-                }
+                try await Keychain.current.authenticate(
+                    "a test",
+                    onMiss: TouchMiss.Handler { miss in
+                        misses.withLock { $0.append(miss) }
+                    }
+                )
             }
             #expect(error == .lockedOutUntilPasscode, "\(String(describing: error))")
             let told = misses.withLock(\.self)
@@ -75,9 +78,12 @@ struct KitPromptTests {
             keychain.person(.touches(.second), .touches(.first))
             let missing = Task {
                 await failure { () throws(TouchstoneError) in
-                    try await Keychain.current.authenticate("first") { miss in
-                        first.withLock { $0.append(miss) }
-                    }
+                    try await Keychain.current.authenticate(
+                        "first",
+                        onMiss: TouchMiss.Handler { miss in
+                            first.withLock { $0.append(miss) }
+                        }
+                    )
                 }
             }
             try await Deadline.wait(for: "a miss") { first.withLock(\.isEmpty) ? nil : true }
@@ -85,9 +91,12 @@ struct KitPromptTests {
             missing.cancel()
             #expect(await missing.value == .taskCancelled)
             let count = first.withLock(\.count)
-            _ = try await Keychain.current.authenticate("second") { miss in
-                second.withLock { $0.append(miss) }
-            }
+            _ = try await Keychain.current.authenticate(
+                "second",
+                onMiss: TouchMiss.Handler { miss in
+                    second.withLock { $0.append(miss) }
+                }
+            )
             #expect(first.withLock(\.count) == count && count > 0)
             // Its own misses, if any, are counted from 1.
             let others = second.withLock(\.self)

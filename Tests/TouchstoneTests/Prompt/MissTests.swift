@@ -13,9 +13,12 @@ struct MissTests {
             try world.touches(resulting: ["verify-finger-not-centered", "verify-no-match", "verify-match"])
             let called = Guarded<[TouchMiss]>([])
             let stream = Keychain.current.misses()
-            let proof = try await Keychain.current.authenticate("Show your notes") { miss in
-                called.withLock { $0.append(miss) }
-            }
+            let proof = try await Keychain.current.authenticate(
+                "Show your notes",
+                onMiss: TouchMiss.Handler { miss in
+                    called.withLock { $0.append(miss) }
+                }
+            )
             #expect(proof.method == .fingerprint)
             let expected =
                 World.tellsMisses
@@ -37,14 +40,21 @@ struct MissTests {
         let world = try await World.withFinger()
         try await world.use {
             let called = Guarded<[TouchMiss]>([])
-            _ = try await Keychain.current.authenticate("a test", using: .passcode) { miss in
-                called.withLock { $0.append(miss) }
-            }
-            try world.cancels()
-            await #expect(throws: TouchstoneError(.userCancelled)) {
-                try await Keychain.current.authenticate("a test") { miss in
+            _ = try await Keychain.current.authenticate(
+                "a test",
+                using: .passcode,
+                onMiss: TouchMiss.Handler { miss in
                     called.withLock { $0.append(miss) }
                 }
+            )
+            try world.cancels()
+            await #expect(throws: TouchstoneError(.userCancelled)) {
+                try await Keychain.current.authenticate(
+                    "a test",
+                    onMiss: TouchMiss.Handler { miss in
+                        called.withLock { $0.append(miss) }
+                    }
+                )
             }
             #expect(called.withLock(\.self).isEmpty)
         }

@@ -1,9 +1,10 @@
 /// A touch that the sensor did not accept, while its prompt stays.
 ///
 /// ```swift
-/// let proof = try await Keychain.current.authenticate("Show your notes") { miss in
+/// let handler = TouchMiss.Handler { miss in
 ///     if miss.reason == .offCentre { hint("Use the middle of the sensor.") }
 /// }
+/// let proof = try await Keychain.current.authenticate("Show your notes", onMiss: handler)
 /// ```
 ///
 /// Only the program whose prompt it is learns of it. Apple's systems report no misses.
@@ -27,6 +28,19 @@ public struct TouchMiss: Sendable, Hashable {
         public static let lift = Self("lift")
         /// The finger could not be read.
         public static let unreadable = Self("unreadable")
+    }
+
+    /// What is called for each miss at a prompt.
+    ///
+    /// It is a type of its own, so that a closure behind a call of ``Keychain/authenticate(_:using:onMiss:)`` does not compile: it
+    /// could be meant for what follows a success.
+    public struct Handler: Sendable {
+        let handle: @Sendable (TouchMiss) -> Void
+
+        /// Makes a handler.
+        ///
+        /// - Parameter handle: Called on any thread, which it must not block.
+        public init(_ handle: @escaping @Sendable (TouchMiss) -> Void) { self.handle = handle }
     }
 
     /// The number of this miss in its prompt, from 1; a greater step means that misses were not read in time.
