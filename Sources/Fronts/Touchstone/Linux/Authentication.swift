@@ -66,7 +66,7 @@ extension KeychainLink {
         using demand: Authenticators,
         onMiss: (@Sendable (TouchMiss) -> Void)?
     ) async throws(TouchstoneError) -> Proof {
-        let fields = fields(prompt)
+        let fields = fields(prompt, isHeard: onMiss != nil)
         let context = client.makeContextNumber(lasting: Proof.lifetime)
         let shown: (factors: Set<AuthenticationFactor>, status: StatusReply)
         do throws(TouchstoneError) {

@@ -18,7 +18,9 @@ struct KeychainLink: Sendable {
     }
 
     /// The prompt fields of a request; without a text, the request may show no prompt.
-    func fields(_ prompt: PromptText?) -> PromptFields {
+    ///
+    /// The daemon is asked for misses only if somebody listens to them.
+    func fields(_ prompt: PromptText?, isHeard: Bool = false) -> PromptFields {
         PromptFields(
             origin: origin ?? KeychainConnection.originOfNow,
             reason: prompt?.reason ?? "",
@@ -30,7 +32,7 @@ struct KeychainLink: Sendable {
             cancelTitle: prompt?.cancelLabel,
             fallbackTitles: prompt?.fallbacks,
             interactionAllowed: prompt != nil,
-            tellsMisses: prompt != nil
+            tellsMisses: prompt != nil && (isHeard || MissListeners.isHeard(client))
         )
     }
 
@@ -52,15 +54,18 @@ struct KeychainLink: Sendable {
             await withCheckedContinuation {
                 (continuation: CheckedContinuation<Result<R, TouchstoneError>, Never>) in
                 let number = WaitingThreads.shared.run { [client] in
+                    let calls = {
+                        Result { () throws(TouchstoneError) in try body(client, ending.cancellation) }
+                    }
+                    guard onMiss != nil || MissListeners.isHeard(client) else {
+                        return continuation.resume(returning: calls())
+                    }
                     let tell: @Sendable (MissedTouch) -> Void = { miss in
                         let miss = TouchMiss(miss)
                         onMiss?(miss)
                         MissListeners.tell(client, miss)
                     }
-                    let result = MissedTouch.$listener.withValue(tell) {
-                        Result { () throws(TouchstoneError) in try body(client, ending.cancellation) }
-                    }
-                    continuation.resume(returning: result)
+                    continuation.resume(returning: MissedTouch.$listener.withValue(tell, operation: calls))
                 }
                 if number != 0 { continuation.resume(returning: .failure(.noThread(number))) }
             }

@@ -26,6 +26,11 @@ enum MissListeners {
         return { state.withLock { _ = $0.listeners.removeValue(forKey: number) } }
     }
 
+    /// Whether somebody listens to the misses at a keychain's prompts.
+    static func isHeard(_ client: RemoteKeychain) -> Bool {
+        state.withLock { state in state.listeners.values.contains { $0.client === client } }
+    }
+
     /// Tells a miss to the listeners of a keychain.
     static func tell(_ client: RemoteKeychain, _ miss: TouchMiss) {
         let listeners = state.withLock { state in
