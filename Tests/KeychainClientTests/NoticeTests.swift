@@ -41,7 +41,9 @@ struct NoticeTests {
         let daemon = try ScriptedDaemon(home, script: Self.telling)
         let keychain = keychain()
         let told = Mutex<[MissedTouch]>([])
-        let reply = try MissedTouch.$listener.withValue({ miss in told.withLock { $0.append(miss) } }) {
+        let reply = try MissedTouch.$listener.withValue(
+            MissListener { miss in told.withLock { $0.append(miss) } }
+        ) {
             try keychain.evaluatePolicy(Self.request)
         }
         let expected = [1, 2].map { MissedTouch(count: $0, reason: .tooShort) }

@@ -89,7 +89,7 @@ package final class Visit: Sendable {
         checkAsker()
         var request = prompt.request(by: caller)
         request.allowsFinger = allowsFingers
-        if prompt.tellsMisses { request.onMiss = MissedTouch.listener }
+        if prompt.tellsMisses { request.onMiss = MissedTouch.listener?.tell }
         return request
     }
 

@@ -23,7 +23,7 @@ struct RequestHandler: Sendable {
         do {
             if request.tellsMisses {
                 let box = RequestBox(request)
-                try await MissedTouch.$listener.withValue(missTeller(asked.id, reply)) {
+                try await MissedTouch.$listener.withValue(MissListener(missTeller(asked.id, reply))) {
                     if let request = box.take() { try await dispatch(request, head, reply) }
                 }
             } else {

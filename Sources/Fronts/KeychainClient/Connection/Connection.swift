@@ -81,7 +81,7 @@ final class Connection: Sendable {
         init(id: UInt64, sink: (any ReplySink)?) {
             self.id = id
             self.sink = sink
-            onMiss = sink == nil ? nil : MissedTouch.listener
+            onMiss = sink == nil ? nil : MissedTouch.listener?.tell
         }
     }
 

@@ -65,7 +65,9 @@ struct KeychainLink: Sendable {
                         onMiss?(miss)
                         MissListeners.tell(client, miss)
                     }
-                    continuation.resume(returning: MissedTouch.$listener.withValue(tell, operation: calls))
+                    continuation.resume(
+                        returning: MissedTouch.$listener.withValue(MissListener(tell), operation: calls)
+                    )
                 }
                 if number != 0 { continuation.resume(returning: .failure(.noThread(number))) }
             }

@@ -43,7 +43,7 @@ public struct MissedTouch: WireBody, Sendable, Hashable {
     /// Where the misses of the prompts of the current task's request go; nil for nowhere.
     ///
     /// Called on the thread that runs the prompt, which must not wait.
-    @TaskLocal public static var listener: (@Sendable (MissedTouch) -> Void)?
+    @TaskLocal public static var listener: MissListener?
 
     /// Writes the miss.
     public func encode(to writer: inout WireWriter) {
@@ -59,4 +59,15 @@ public struct MissedTouch: WireBody, Sendable, Hashable {
         guard count > 0 else { throw WireError.malformed }
         reason = Reason(rawValue: try reader.readUnsigned()) ?? .unreadable
     }
+}
+
+/// Receives misses.
+///
+/// A class, because optimised code of Swift 6.3 crashes in `TaskLocal.withValue` for a value of a function type.
+public final class MissListener: Sendable {
+    /// Called for each miss.
+    public let tell: @Sendable (MissedTouch) -> Void
+
+    /// Makes a listener.
+    public init(_ tell: @escaping @Sendable (MissedTouch) -> Void) { self.tell = tell }
 }
