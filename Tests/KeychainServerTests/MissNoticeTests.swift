@@ -52,6 +52,39 @@ struct MissNoticeTests {
         #expect(server.authenticator.evaluations.first?.request.onMiss == nil)
     }
 
+    /// A finger in escrow may unlock, so each of these may have misses.
+    @Test(
+        "so does a request that only unlocks the keychain",
+        arguments: [Method.readKey, .deleteItems, .eraseItems]
+    )
+    func unlocking(_ method: Method) async throws {
+        let locked = KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
+        let server = try TestServer(
+            vault: ScriptedVault { calls throws(KeychainError) in
+                if calls.count == 1 { throw locked }
+                throw KeychainError(.itemNotFound)
+            },
+            keys: ScriptedKeys { calls throws(KeychainError) in
+                if calls.count == 1 { throw locked }
+                return .done
+            }
+        )
+        let client = try await server.greetedClient()
+        let prompt = PromptFields(tellsMisses: true)
+        let query = ItemQuery(itemClass: .genericPassword)
+        _ =
+            switch method {
+            case .readKey: try await client.call(method, ReadKey(representation: [1], prompt: prompt))
+            case .deleteItems: try await client.call(method, DeleteItems(query: query, prompt: prompt))
+            default:
+                try await client.call(
+                    method,
+                    EraseItems(query: query, secret: SecretBytes(copying: [1]), prompt: prompt)
+                )
+            }
+        #expect(server.authenticator.unlockRequests.first?.onMiss != nil)
+    }
+
     @Test("a client that does not read loses notices, and gets its reply")
     func flood() async throws {
         let count = 100_000

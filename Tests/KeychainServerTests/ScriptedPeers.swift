@@ -8,7 +8,7 @@ final class ScriptedAuthenticator: Authenticator {
     typealias Person = @Sendable (Evaluation) async throws(AuthenticationError) -> Set<AuthenticationFactor>
 
     private let asked = Guarded<[Evaluation]>([])
-    private let unlocks = Guarded(0)
+    private let unlocks = Guarded<[PromptRequest]>([])
     private let observations = Guarded<(count: Int, result: Result<Void, KeychainError>)>((0, .success(())))
     private let person: Person
     private let onUnlock: @Sendable () throws(AuthenticationError) -> Void
@@ -27,8 +27,10 @@ final class ScriptedAuthenticator: Authenticator {
     var observationCount: Int { observations.withLock { $0.count } }
     /// Sets the result of observing the enrolled set.
     func observes(_ result: Result<Void, KeychainError>) { observations.withLock { $0.result = result } }
+    /// The requests to unlock.
+    var unlockRequests: [PromptRequest] { unlocks.withLock { $0 } }
     /// The number of unlock requests.
-    var unlockCount: Int { unlocks.withLock { $0 } }
+    var unlockCount: Int { unlockRequests.count }
 
     func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
         AuthenticationAvailability(error: nil, hasSensor: true, domainState: [UInt8](repeating: 7, count: 32))
@@ -49,7 +51,7 @@ final class ScriptedAuthenticator: Authenticator {
     }
 
     func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
-        unlocks.withLock { $0 += 1 }
+        unlocks.withLock { $0.append(request) }
         try onUnlock()
         let context = ContextID(connection: 0, number: 0)
         return Self.proof([.passcode], AuthenticationPolicy.satisfied(by: [.passcode]), nil, context)

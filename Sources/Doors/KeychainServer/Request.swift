@@ -86,8 +86,11 @@ enum Request: ~Copyable, Sendable {
         case .addItem(let body): body.prompt.tellsMisses
         case .copyItems(let body): body.prompt.tellsMisses
         case .updateItems(let body): body.prompt.tellsMisses
+        case .deleteItems(let body): body.prompt.tellsMisses
         case .replaceItem(let body): body.prompt.tellsMisses
+        case .eraseItems(let body): body.prompt.tellsMisses
         case .makeKey(let body): body.prompt.tellsMisses
+        case .readKey(let body): body.prompt.tellsMisses
         case .useKey(let body): body.prompt.tellsMisses
         case .attestKey(let body): body.prompt.tellsMisses
         case .unlock(let prompt): prompt.tellsMisses
