@@ -45,12 +45,7 @@ struct EvaluationDemand: Sendable {
     /// - Throws: ``AuthenticationError`` with `biometryNotAvailable` and the cause ``KnownCause/fingersOff`` if a finger is needed.
     func withoutFinger() throws(AuthenticationError) -> EvaluationDemand {
         switch requirement {
-        case .biometry, .biometryAndPasscode:
-            throw AuthenticationError(
-                .biometryNotAvailable,
-                cause: DriverCause(.fingersOff),
-                remedy: .usePasscode
-            )
+        case .biometry, .biometryAndPasscode: throw .fingersOff
         case .biometryOrPasscode:
             EvaluationDemand(requirement: .passcode, operation: operation, source: source)
         case .passcode, nil: self

@@ -85,7 +85,7 @@ extension Visit {
         return MoveReply(count: count, names: items.map(\.name), clashes: [])
     }
 
-    /// Asks for the passcode, whatever was shown before.
+    /// Asks for the passcode, unless it was typed in the context of this call.
     func askPasscode(_ prompts: inout PromptBudget) async throws(KeychainError) {
         let passcode: AccessControl
         do {

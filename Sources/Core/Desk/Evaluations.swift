@@ -110,7 +110,7 @@ extension Visit {
 
     private func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
         var told = await services.authenticator.availability(of: policy).told(to: caller.accessGroup)
-        if policy.requirement == .biometry, !allowsFingers { told.error = Self.fingersOff }
+        if policy.requirement == .biometry, !allowsFingers { told.error = .fingersOff }
         // Another group's state would look as if the fingers had changed.
         if asker.isUntold { told.domainState = nil }
         return told

@@ -19,13 +19,6 @@ extension Visit {
         }
     }
 
-    /// What a program gets for which fingers are switched off.
-    static let fingersOff = AuthenticationError(
-        .biometryNotAvailable,
-        cause: DriverCause(.fingersOff),
-        remedy: .usePasscode
-    )
-
     /// Lets a program use fingers from now on, which takes the passcode, or not.
     package func switchFingers(_ body: SwitchFingers, request: UInt64) async throws(KeychainError) {
         try await serving(.switchFingers) { () async throws(KeychainError) in

@@ -160,10 +160,9 @@ public actor FprintReader: FingerprintReader {
         guard !listeners.isEmpty, reconnection == nil else { return }
         onBusLost()
         reconnection = Task { [weak self] in
-            var pause = Self.shortestPause
+            var pause = ReconnectPause()
             repeat {
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
-                pause = min(pause * 2, Self.longestPause)
+                guard await pause.wait() else { return }
             } while await self?.hearsAgain() == false
         }
     }
@@ -176,9 +175,6 @@ public actor FprintReader: FingerprintReader {
         tell(.service)
         return true
     }
-
-    private static let shortestPause = Duration.seconds(1)
-    private static let longestPause = Duration.seconds(60)
 
     // MARK: Connection
 

@@ -26,25 +26,24 @@ extension ItemStore {
     ///   key.
     func countUse(of id: [UInt8], most: UInt32, _ context: ItemContext) throws {
         guard !hasEnded(id, context) else { throw KeychainError.keyDeleted }
-        guard let counted = try counted(id, context) else {
+        if let counted = try counted(id, context) {
+            guard let uses = counted.content.uses, uses < most else { throw KeychainError.keyUsedUp }
+            var content = ItemContent(uses: uses + 1, of: id)
+            content.generation = counted.content.generation + 1
+            let item = try content.sealed(
+                row: counted.old.id,
+                reference: counted.reference,
+                data: nil,
+                password: nil,
+                in: context
+            )
+            try change(counted.old, to: item, isFoundElsewhere: false, context)
+        } else {
             try limits.check(items: itemSet.tags.count + 1)
             let first = ItemContent(uses: 1, of: id)
             try insert(try first.sealed(row: rows.take(), data: nil, password: nil, in: context), context)
-            // No older copy may give the use back.
-            hasRemovedProtected = true
-            return
         }
-        guard let uses = counted.content.uses, uses < most else { throw KeychainError.keyUsedUp }
-        var content = ItemContent(uses: uses + 1, of: id)
-        content.generation = counted.content.generation + 1
-        let item = try content.sealed(
-            row: counted.old.id,
-            reference: counted.reference,
-            data: nil,
-            password: nil,
-            in: context
-        )
-        try change(counted.old, to: item, isFoundElsewhere: false, context)
+        // No older copy may give the use back.
         hasRemovedProtected = true
     }
 

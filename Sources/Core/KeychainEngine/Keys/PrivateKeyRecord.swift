@@ -5,9 +5,9 @@ internal import Primitives
 /// The content of a private key's representation: its access rules, and the authorisation wrapped for exactly these.
 ///
 /// A representation is the format and, sealed under the metadata key, CBOR `[header, wraps]`; the header is CBOR
-/// `[group, access control, epoch, hardware, public key, blob]` (format 1), and the limits of a key that has some (format 2), which
-/// earlier versions refuse. The store and the header's bytes are associated data of
-/// the wraps, so that no part can be combined with weaker rules or another key.
+/// `[group, access control, epoch, hardware, public key, blob]` (format 1), and the limits of a key that has some (format 2,
+/// which earlier versions refuse). The store and the header's bytes are associated data of the wraps, so that no part can be
+/// combined with weaker rules or another key.
 struct PrivateKeyRecord {
     /// The format of a key without limits, and that of one with limits.
     static let (format, limitedFormat): (UInt8, UInt8) = (1, 2)
@@ -90,7 +90,6 @@ struct PrivateKeyRecord {
         password: Key?,
         in context: ItemContext
     ) throws(KeychainError) -> Key {
-        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey, limits)
         let isSetGone = control != accessControl
         return try ItemKeyWrap.open(
             isSetGone ? ItemKeyWrap.withoutCurrentSet(wraps) ?? wraps : wraps,
@@ -122,6 +121,10 @@ struct PrivateKeyRecord {
             password: password,
             in: context
         )
+    }
+
+    private var header: [UInt8] {
+        Self.header(group, accessControl, epoch, isHardware, hardwareKey, limits)
     }
 
     private static func header(
@@ -162,7 +165,7 @@ extension PrivateKeyRecord {
         let metadata = context.keys.metadata
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 2)
-        writer.write(bytes: Self.header(group, accessControl, epoch, isHardware, hardwareKey, limits))
+        writer.write(bytes: header)
         writer.write(bytes: Array(wraps))
         let sealed = unsafe writer.finish().withUnsafeBytes {
             unsafe AEAD.seal(

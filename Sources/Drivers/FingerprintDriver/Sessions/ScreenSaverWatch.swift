@@ -36,9 +36,6 @@ package actor ScreenSaverWatch {
     private var isReady = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    private static let shortestPause = Duration.seconds(1)
-    private static let longestPause = Duration.seconds(60)
-
     /// Creates a watch; nothing is sent before ``run()``.
     ///
     /// - Parameters:
@@ -59,16 +56,15 @@ package actor ScreenSaverWatch {
 
     /// Connects, and again at growing intervals whenever the bus was lost, until the task is cancelled.
     package func run() async {
-        var pause = Self.shortestPause
+        var pause = ReconnectPause()
         var closing = closings.makeAsyncIterator()
         while !Task.isCancelled {
             if connect() {
                 _ = await closing.next(isolation: self)
-                if !present.isEmpty { pause = Self.shortestPause }
+                if !present.isEmpty { pause = ReconnectPause() }
                 present = []
             }
-            guard (try? await Task.sleep(for: pause)) != nil else { break }
-            pause = min(pause * 2, Self.longestPause)
+            guard await pause.wait() else { break }
         }
         connection?.close()
         lockSink.finish()

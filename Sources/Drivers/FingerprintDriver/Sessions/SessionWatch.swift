@@ -84,16 +84,15 @@ package actor SessionWatch: SeatSessions {
 
     /// Connects, and again at growing intervals whenever the bus was lost, until the task is cancelled.
     package func run() async {
-        var pause = Self.shortestPause
+        var pause = ReconnectPause()
         var closing = closings.makeAsyncIterator()
         while !Task.isCancelled {
             if connect() {
                 await read()
                 _ = await closing.next(isolation: self)
-                if hasRead { pause = Self.shortestPause }
+                if hasRead { pause = ReconnectPause() }
             }
-            guard (try? await Task.sleep(for: pause)) != nil else { break }
-            pause = min(pause * 2, Self.longestPause)
+            guard await pause.wait() else { break }
         }
         connection?.close()
         departureSink.finish()
@@ -138,8 +137,6 @@ package actor SessionWatch: SeatSessions {
     package func allowSleep() { connection?.allowSleep() }
 
     private static let noLogind = "logind is not on the bus"
-    private static let shortestPause = Duration.seconds(1)
-    private static let longestPause = Duration.seconds(60)
 
     private func connect() -> Bool {
         hasRead = false

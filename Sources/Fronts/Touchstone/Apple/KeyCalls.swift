@@ -63,6 +63,7 @@ extension KeychainCalls {
     ///
     /// - Returns: nil, for any number of uses.
     /// - Throws: ``TouchstoneError`` with `invalidated` for a key that can never be used again.
+    @discardableResult
     func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) -> Int? {
         if place.isOfSigning {
             _ = try signingKey(representation)

@@ -151,30 +151,32 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         group: String? = nil,
         in keychain: Keychain = .current
     ) async throws(TouchstoneError) -> DeviceKey {
-        let key: DeviceKey
+        func found() async throws(TouchstoneError) -> DeviceKey {
+            let key = try await find(name, group: group, in: keychain)
+            guard key.rule == rule else { throw .mismatch(made: "\(key.rule)", askedFor: rule) }
+            return key
+        }
         do throws(TouchstoneError) {
-            key = try await find(name, group: group, in: keychain)
+            return try await found()
         } catch {
             guard error.code == .notFound else { throw error }
-            do throws(TouchstoneError) {
-                return try await create(
-                    name,
-                    rule: rule,
-                    starts: starts,
-                    expires: expires,
-                    uses: uses,
-                    challenge: challenge,
-                    group: group,
-                    in: keychain
-                )
-            } catch {
-                // Another program made it meanwhile.
-                guard error.code == .alreadyExists else { throw error }
-                key = try await find(name, group: group, in: keychain)
-            }
         }
-        guard key.rule == rule else { throw .mismatch(made: "\(key.rule)", askedFor: rule) }
-        return key
+        do throws(TouchstoneError) {
+            return try await create(
+                name,
+                rule: rule,
+                starts: starts,
+                expires: expires,
+                uses: uses,
+                challenge: challenge,
+                group: group,
+                in: keychain
+            )
+        } catch {
+            // Another program made it meanwhile.
+            guard error.code == .alreadyExists else { throw error }
+            return try await found()
+        }
     }
 
     /// Deletes a key, even an invalidated or expired one, and its waiting successor; shows no prompt.
@@ -203,10 +205,11 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     /// Makes a key that takes over this key's name when this key is deleted, to register with a server before the old one is
     /// removed.
     ///
-    /// Both keys can be used until then. The successor has the same rule, the same number of uses, and the same lifetime from now on. If a successor is already
-    /// waiting, that one is returned.
+    /// Both keys can be used until then. The successor has the same rule and number of uses, and as long a time, from now on. If
+    /// a successor is already waiting, that one is returned.
     ///
-    /// - Parameter challenge: As for ``create(_:rule:starts:expires:uses:challenge:group:in:)``; ignored if a successor is already waiting.
+    /// - Parameter challenge: As for ``create(_:rule:starts:expires:uses:challenge:group:in:)``; ignored if a successor is already
+    ///   waiting.
     /// - Returns: the successor.
     /// - Throws: ``TouchstoneError``: `deleted`, and the errors of ``create(_:rule:starts:expires:uses:challenge:group:in:)``.
     public func makeSuccessor(challenge: Data? = nil) async throws(TouchstoneError) -> DeviceKey {
@@ -246,11 +249,8 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     /// - Throws: ``TouchstoneError``: `usedUp`, `deleted`, `invalidated`, `locked`.
     public func usesLeft() async throws(TouchstoneError) -> Int? {
         guard uses != nil else { return nil }
-        return try await link.usesLeft(of: representation, at: try place)
+        return try await link.checkKey(representation, at: try place)
     }
-
-    /// When the key may be used, and how often.
-    var lifetime: KeyLifetime { KeyLifetime(starts: starts, expires: expires, uses: uses) }
 
     /// - Throws: ``TouchstoneError`` with `expired`.
     func checkEnd() throws(TouchstoneError) {
@@ -258,7 +258,9 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     }
 
     /// - Throws: ``TouchstoneError``: `notYetValid`, `expired`.
-    func checkTime() throws(TouchstoneError) { try lifetime.checkTime() }
+    func checkTime() throws(TouchstoneError) {
+        try KeyLifetime(starts: starts, expires: expires).checkTime()
+    }
 }
 
 extension DeviceKey<KeyPurpose.Signing> {

@@ -86,25 +86,17 @@ extension KeychainLink {
     func findKey(at place: KeyPlace) async throws(TouchstoneError) -> KeyRecord {
         try await call(.standard) { calls throws(TouchstoneError) in
             guard let record = try calls.current(at: place) else { throw TouchstoneError(.notFound) }
-            _ = try calls.checkKey(record.representation, at: place)
+            try calls.checkKey(record.representation, at: place)
             return record
         }
     }
 
     /// Checks, without a prompt, that a key has its name or waits for it as a successor, and that it can still be used.
     ///
-    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `locked`.
-    func checkKey(_ representation: Data, at place: KeyPlace) async throws(TouchstoneError) {
-        try await call(nil) { calls throws(TouchstoneError) in
-            try calls.checkIsKept(representation, at: place)
-            _ = try calls.checkKey(representation, at: place)
-        }
-    }
-
-    /// How often a key may still be used, without a prompt; nil for any number.
-    ///
-    /// - Throws: ``TouchstoneError``: `usedUp`, `deleted`, `invalidated`, `locked`.
-    func usesLeft(of representation: Data, at place: KeyPlace) async throws(TouchstoneError) -> Int? {
+    /// - Returns: how often it may still be used; nil for any number.
+    /// - Throws: ``TouchstoneError``: `deleted`, `invalidated`, `usedUp`, `locked`.
+    @discardableResult
+    func checkKey(_ representation: Data, at place: KeyPlace) async throws(TouchstoneError) -> Int? {
         try await call(nil) { calls throws(TouchstoneError) in
             try calls.checkIsKept(representation, at: place)
             return try calls.checkKey(representation, at: place)

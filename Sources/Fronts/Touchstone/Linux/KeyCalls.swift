@@ -18,7 +18,7 @@ final class KeyUseResult: Sendable {
 
 /// Calls of the daemon about private keys.
 extension KeychainCalls {
-    /// Makes a key; if there is a challenge, its attestation is a use of the key.
+    /// Makes a key; if there is a challenge, its attestation asks for what a use requires, without being one.
     func makeKey(
         under rule: AccessRule,
         _ lifetime: KeyLifetime,
@@ -58,6 +58,7 @@ extension KeychainCalls {
     ///
     /// - Returns: how often it may be used; nil for any number.
     /// - Throws: ``TouchstoneError`` with `deleted`, `invalidated` or `usedUp` for a key that can never be used again.
+    @discardableResult
     func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) -> Int? {
         let key = try below { () throws(KeychainError) in
             let request = ReadKey(representation: Array(representation), prompt: prompt)

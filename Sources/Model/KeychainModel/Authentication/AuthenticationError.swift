@@ -56,6 +56,13 @@ public struct AuthenticationError: Error, Sendable {
         self.remedy = remedy
         self.fallback = fallback
     }
+
+    /// The error of a program for which the user switched fingers off.
+    public static let fingersOff = AuthenticationError(
+        .biometryNotAvailable,
+        cause: DriverCause(.fingersOff),
+        remedy: .usePasscode
+    )
 }
 
 extension AuthenticationError: Equatable {

@@ -24,7 +24,8 @@ public protocol KeyVault: Sendable {
     ///
     /// - Throws: `errSecDecode` for one that is not authentic or belongs to another keybag, group or hardware,
     ///   `errSecItemNotFound` with the cause ``DriverCause/deleted`` for a deleted key, with ``DriverCause/invalidated`` if its
-    ///   enrolled set no longer exists, with ``DriverCause/usedUp`` if it has no uses left. While the items cannot be read, it is unknown which keys were deleted: their error.
+    ///   enrolled set no longer exists, with ``DriverCause/usedUp`` if it has no uses left. While the items cannot be read, it is
+    ///   unknown which keys were deleted: their error.
     func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey
 
     /// Uses a key, or returns the access control that the user must satisfy first.

@@ -71,7 +71,7 @@ extension SecretPrompter {
     /// That of the requesting process: whoever may have a prompt on a terminal descends from the process that holds it, with
     /// its login, and the name of a display does not tell whose it is.
     public func login(at origin: PromptOrigin, of user: UInt32) async -> UInt32? {
-        origin.client.flatMap { $0.login(of: user) }
+        origin.client?.login(of: user)
     }
 
     /// Nil: there is no terminal to show it on.

@@ -71,12 +71,12 @@ public struct AgentRegistration: WireBody, Sendable, Equatable {
                 session > 0
             else { throw WireError.malformed }
             let start = try reader.readUnsigned()
-            let login = try reader.readLogin()
+            let login = try reader.readOptional { try $0.readUInt32() }
             place = .terminal(path: path, session: session, start: start, login: login)
             for _ in 0..<2 { try reader.readNull() }
         case 2:
             for _ in 0..<3 { try reader.readNull() }
-            let login = try reader.readLogin()
+            let login = try reader.readOptional { try $0.readUInt32() }
             let display = try reader.readOptional { try $0.readName() }
             let waylandDisplay = try reader.readOptional { try $0.readName() }
             guard display != nil || waylandDisplay != nil else { throw WireError.malformed }
@@ -116,13 +116,6 @@ public struct AgentAdmission: WireBody, Sendable, Equatable {
 }
 
 extension CBORReader {
-    fileprivate mutating func readLogin() throws -> UInt32? {
-        try readOptional { reader in
-            guard let login = UInt32(exactly: try reader.readUnsigned()) else { throw WireError.malformed }
-            return login
-        }
-    }
-
     /// Reads a name in an agent's message: a terminal, a display, a version, a cause.
     mutating func readName() throws -> String {
         let name = try readText()

@@ -52,8 +52,7 @@ extension Attestation: WireBody {
 
     private static func step(_ reader: inout CBORReader) throws -> PolicyStep {
         try reader.readFields(2)
-        guard let command = UInt32(exactly: try reader.readUnsigned()) else { throw WireError.malformed }
-        return PolicyStep(command: command, operands: try list(&reader, part))
+        return PolicyStep(command: try reader.readUInt32(), operands: try list(&reader, part))
     }
 
     fileprivate static func list<Part>(

@@ -228,10 +228,7 @@ public struct KeyReply: WireBody, Sendable, Equatable {
             publicKey: publicKey,
             accessControl: try AccessControl(decoding: try reader.readBytes()),
             isHardware: try reader.readBool(),
-            usesLeft: try reader.readOptional { reader in
-                guard let uses = UInt32(exactly: try reader.readUnsigned()) else { throw WireError.malformed }
-                return uses
-            }
+            usesLeft: try reader.readOptional { try $0.readUInt32() }
         )
     }
 }

@@ -262,6 +262,12 @@ extension CBORReader {
         try readNullIfPresent() ? nil : try read(&self)
     }
 
+    /// Reads a number of 32 bits.
+    mutating func readUInt32() throws -> UInt32 {
+        guard let number = UInt32(exactly: try readUnsigned()) else { throw WireError.malformed }
+        return number
+    }
+
     /// Reads an array head and throws unless it has this count.
     public mutating func readFields(_ count: Int) throws {
         guard try readArrayHead() == count else { throw WireError.malformed }
