@@ -91,6 +91,48 @@ struct WeakSensorTests {
         }
     }
 
+    @Test(
+        "no finger counts on a sensor with a known hole, whoever says so, and the passcode is asked for instead",
+        arguments: [SensorFacts.Grader.administrator, .settings]
+    )
+    func unsafe(grader: SensorFacts.Grader) async throws {
+        let world = world(SensorFacts(grade: .unsafe, gradedBy: grader))
+        for flags in [Self.finger, .biometryAny, Self.both] {
+            let error = await world.start(world.evaluation(try target(flags))).value.error
+            #expect(error?.code == .biometryNotAvailable && error?.cause?.known == .sensorUnsafe)
+            #expect(error?.remedy == .usePasscode)
+        }
+        let policy = await world.start(world.evaluation(.policy(.biometrics))).value.error
+        #expect(policy?.cause?.known == .sensorUnsafe)
+        #expect(world.prompter.boxes.isEmpty)
+        let known = await world.engine.availability(of: .biometrics)
+        #expect(known.error?.cause?.known == .sensorUnsafe && known.hasSensor)
+        #expect(await world.engine.availability(of: .deviceOwner).error == nil)
+        let task = world.start(world.evaluation(try target(Self.either)))
+        let box = await world.prompter.box(1)
+        #expect(box.input == .secret && box.error == "The fingerprint sensor is not safe to use.")
+        world.prompter.will(.type(World.passcode))
+        #expect(try await task.value.get().factors == [.passcode])
+        #expect(!world.journal.entries.contains("arm"))
+        // An update of the firmware, and of the table.
+        world.reader.enrol(.success(Self.seen(Self.strong[0])))
+        let again = world.start(world.evaluation(.policy(.biometrics)))
+        await world.reader.touch(.match)
+        #expect(await again.value.factors == [.biometry])
+    }
+
+    @Test("a finger that was shown before the sensor was called unsafe is not reused")
+    func unsafeReuse() async throws {
+        let world = world(SensorFacts())
+        let task = world.start(world.evaluation(.policy(.biometrics)))
+        await world.reader.touch(.match)
+        #expect(await task.value.factors == [.biometry])
+        world.reader.enrol(.success(Self.seen(SensorFacts(grade: .unsafe, gradedBy: .administrator))))
+        let silent = World.request(interactionAllowed: false)
+        let evaluation = world.evaluation(.policy(.biometrics), reuse: .seconds(60), silent)
+        #expect(await world.start(evaluation).value.factors != [.biometry])
+    }
+
     @Test("a finger that was shown on a weak sensor is not reused once there is a strong one")
     func reuse() async throws {
         let world = world(SensorFacts())

@@ -58,6 +58,11 @@ struct LockingTextTests {
                 doctor: "warn  locking: a locked screen and sleep do not lock it: logind is not on the bus\n"
             ),
             Case(
+                locking: LockingStatus(triggers: LockTriggers(lid: true), sessionsFault: "no bus"),
+                status: "Locks:      with the screen, before sleep, with the lid\n",
+                doctor: "locking: a locked screen and sleep and a closed lid do not lock it: no bus\n"
+            ),
+            Case(
                 locking: LockingStatus(screenSaver: "org.gnome.ScreenSaver"),
                 status: "Locks:      with the screen (org.gnome.ScreenSaver), before sleep\nPrompt:",
                 doctor: "ok    locking: with the screen (org.gnome.ScreenSaver), before sleep\n"

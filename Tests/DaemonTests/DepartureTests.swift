@@ -104,6 +104,39 @@ struct DepartureTests {
         await scene.bus.stop()
     }
 
+    @Test("a lid that is closed locks the keychain where the settings say so, and again after it was opened")
+    func lid() async throws {
+        let scene = try await Scene(["lock-on = lid"])
+        // One that is closed at the start, as at a dock, is no departure.
+        try await scene.logind.setLidClosed(false)
+        for _ in 0..<2 {
+            try await scene.logind.setLidClosed(true)
+            try await scene.wait(for: .lockedAfterFirstUnlock)
+            try scene.keychain.unlock()
+            try await scene.logind.setLidClosed(false)
+            #expect(try scene.keychain.client.status().keybag == .unlocked)
+        }
+        try await scene.logind.setLocked("a")
+        #expect(try scene.keychain.client.status().keybag == .unlocked)
+        #expect(try await scene.keychain.expectLogged("the lid was closed", count: 2).count == 2)
+        let known = LockingStatus(triggers: LockTriggers(screen: false, sleep: false, lid: true))
+        #expect(try scene.keychain.client.status().locking == known)
+        await scene.logind.stop()
+        try await scene.wait(forFault: "logind is not on the bus")
+        #expect(try scene.keychain.client.status().keybag == .unlocked)
+        await scene.bus.stop()
+    }
+
+    @Test("the lid is not read by default")
+    func lidUnread() async throws {
+        let scene = try await Scene()
+        try await scene.logind.waitUntilRead(times: 1)
+        try await scene.logind.setLocked("a")
+        try await scene.wait(for: .lockedAfterFirstUnlock)
+        #expect(await scene.logind.lidReads == 0)
+        await scene.bus.stop()
+    }
+
     @Test("a prompt that is shown while the screen is locked ends with systemCancel")
     func prompted() async throws {
         let scene = try await Scene()

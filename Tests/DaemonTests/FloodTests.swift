@@ -147,7 +147,7 @@ struct FloodTests {
         }
     }
 
-    @Test("without free descriptors no item is opened or lost, and a locked keychain stays locked")
+    @Test("with no descriptor left for connections no item is opened without a prompt, and none is lost")
     func descriptorsAndItems() async throws {
         let keychain = try PrivateKeychain()
         try await keychain.start(through: ["/usr/bin/prlimit", "--nofile=32"])
@@ -166,13 +166,15 @@ struct FloodTests {
         try add("before")
         var sockets: [CInt] = []
         for _ in 0..<60 { sockets.append(try UnixSocket.connect(to: keychain.layout.socket)) }
-        // A connection takes two descriptors, so one may be left.
-        try await Deadline.wait(for: "the last descriptor") {
-            try Self.descriptorCount(of: keychain.processID) >= 31 ? true : nil
+        // Eight are kept from connections, each of which takes two.
+        try await Deadline.wait(for: "the last connection") {
+            try Self.descriptorCount(of: keychain.processID) >= 23 ? true : nil
         }
         try keychain.client.lock()
-        #expect(throws: KeychainError.self) { try keychain.unlock() }
-        #expect(try keychain.client.status().keybag == .lockedAfterFirstUnlock)
+        // A prompt may need more than those.
+        let isOpened = (try? keychain.unlock()) != nil
+        #expect(try keychain.client.status().keybag == (isOpened ? .unlocked : .lockedAfterFirstUnlock))
+        try keychain.client.lock()
         var prompt = keychain.prompt()
         prompt.interactionAllowed = false
         let request = CopyItems(query: query, prompt: prompt)

@@ -12,7 +12,7 @@ struct LockTriggersTests {
     @Test("screen and sleep are the default")
     func defaults() throws {
         let lockOn = try Configuration([]).lockOn
-        #expect(lockOn.screen && lockOn.sleep && lockOn.idle == nil)
+        #expect(lockOn.screen && lockOn.sleep && !lockOn.lid && lockOn.idle == nil)
         #expect(try read("screen, sleep") == lockOn)
     }
 
@@ -27,13 +27,17 @@ struct LockTriggersTests {
     )
     func lists(value: String, screen: Bool, sleep: Bool, idle: Duration?) throws {
         let lockOn = try read(value)
-        #expect(lockOn.screen == screen && lockOn.sleep == sleep && lockOn.idle == idle)
+        #expect(lockOn.screen == screen && lockOn.sleep == sleep && lockOn.idle == idle && !lockOn.lid)
+        guard value != "never" else { return }
+        let withLid = try read(value + ", lid")
+        #expect(withLid == LockTriggers(screen: screen, sleep: sleep, lid: true, idle: idle))
     }
 
     @Test(
         "nonsense is refused, with the reason",
         arguments: [
-            ("", "must be never"), ("lid", "must be never"), ("screen,", "must be never"),
+            ("", "must be never"), ("lids", "must be never"), ("screen,", "must be never"),
+            ("lid, lid", "names lid twice"), ("lid 2", "must be never"),
             ("screen sleep", "must be never"), ("screen, screen", "names screen twice"),
             ("idle 1 s, idle 2 s", "names idle twice"), ("never, screen", "cannot combine never"),
             ("screen, never", "cannot combine never"), ("idle", "must be never"),

@@ -67,7 +67,7 @@ struct SensorGradingTests {
     }
 
     @Test(
-        "the settings accept a sensor or call it weak, never strong",
+        "the settings accept a sensor or call it weak or unsafe, never strong",
         arguments: ["strong", "", "Weak", "weak x", "on"]
     )
     func refused(value: String) throws {
@@ -76,6 +76,7 @@ struct SensorGradingTests {
         }
         #expect(fault?.line == 2 && fault?.reason.hasPrefix("sensor A B ") == true)
         #expect(fault?.reason.contains("sensors.conf") == (value == "strong"))
+        #expect(try Self.settings("sensor A B = unsafe").grade(of: "A B").grade == .unsafe)
     }
 
     @Test("a name has words, signs and its own case, and each is graded once")

@@ -34,7 +34,9 @@ struct SensorTableTests {
             environment: home.environment
         )
         #expect(finished.status == 0, "\(finished.output)")
-        let good = "# ours\nGoodix MOC Fingerprint Sensor = strong match-on-chip\n\nVFS101=weak # old\n"
+        let good =
+            "# ours\nGoodix MOC Fingerprint Sensor = strong match-on-chip\n\nVFS101=weak # old\n"
+            + "A = unsafe\nB = weak no-liveness no-secure-channel\nC = strong secure-channel match-on-chip liveness\n"
         #expect(try await check(good).status == 0)
         #expect(try await check("").status == 0)
     }
@@ -43,7 +45,9 @@ struct SensorTableTests {
         "any other line is refused with its number",
         arguments: [
             "sensor = good", "sensor =", "sensor", "sensor = strong fast", "sensor = weak match-on-chip now",
-            "sensor = Strong", "sensor = strong\nsensor = weak",
+            "sensor = Strong", "sensor = strong\nsensor = weak", "sensor = unsafe CVE",
+            "sensor = match-on-chip",
+            "sensor = strong liveness no-liveness", "sensor = weak match-on-chip match-on-chip",
         ]
     )
     func refused(text: String) async throws {

@@ -47,6 +47,35 @@ struct RecoveryTests {
         #expect(isAccepted, "the code stays good")
     }
 
+    @Test(
+        "what is bound to the enrolled fingers stays so: the new passcode opens none of it, and a new finger ends it"
+    )
+    func boundItems() async throws {
+        func fingers(_ names: String...) -> Enrolment {
+            Enrolment(device: "sensor", fingers: names, templateDigest: nil, completions: 0)
+        }
+        let engine = try keychain.start()
+        let code = try code(engine)
+        try await engine.setUp(passcode: .text(TestKeychain.passcode), recoveryCode: .text(code))
+        _ = try await engine.observe(fingers("left-index"))
+        let control = try AccessControl(accessibility: .whenUnlocked, flags: .biometryCurrentSet)
+        try await engine.add("bound", "secret", control)
+        await engine.lock()
+        try await engine.recover(code: .text(code), newPasscode: .text("new passcode"))
+        let passcode = Proofs.of(control, [.passcode], key: try await engine.key("new passcode"))
+        await #expect(throws: NeedsAuthentication.self) {
+            try await engine.secret("bound", proofs: [passcode])
+        }
+        _ = try await engine.observe(fingers("left-index"))
+        let finger = Proofs.of(control, [.biometry])
+        #expect(try await engine.secret("bound", proofs: [finger]) == "secret")
+        _ = try await engine.observe(fingers("left-index", "right-index"))
+        let error = await #expect(throws: KeychainError(.itemNotFound)) {
+            try await engine.secret("bound", proofs: [finger])
+        }
+        #expect(error?.cause == .invalidated)
+    }
+
     @Test("recovery works without the device key")
     func withoutDeviceKey() async throws {
         var engine: KeychainEngine? = try keychain.start()

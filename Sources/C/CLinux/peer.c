@@ -24,6 +24,18 @@ int clinux_peer_credentials(int socket, clinux_peer *peer) {
     return 0;
 }
 
+int clinux_peer_uid(int socket, uint32_t *uid) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    if (length != sizeof credentials || credentials.uid == (uid_t)-1) {
+        errno = ENOTCONN;
+        return -1;
+    }
+    *uid = credentials.uid;
+    return 0;
+}
+
 int clinux_peer_pidfd(int socket) {
     int pidfd = -1;
     socklen_t length = sizeof pidfd;

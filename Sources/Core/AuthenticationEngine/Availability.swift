@@ -17,6 +17,7 @@ extension AuthenticationEngine {
                 if await keybag.state() == .unlocked { sensorError = AuthenticationError(unobserved: error) }
             }
             if seen.isEmpty { sensorError = AuthenticationError(FingerprintError(.noEnrolledPrints)) }
+            if seen.sensor.grade == .unsafe { sensorError = .sensorUnsafe }
         }
         return AuthenticationAvailability(
             error: await obstacle(to: policy, sensorError),

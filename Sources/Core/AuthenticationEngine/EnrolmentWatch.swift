@@ -44,6 +44,7 @@ extension AuthenticationEngine {
         }
         guard !seen.isEmpty else { return .failed(AuthenticationError(FingerprintError(.noEnrolledPrints))) }
         guard seen.binding != .untold || !demand.bindsCurrentSet else { return .failed(.currentSetUntold) }
+        guard seen.sensor.grade != .unsafe else { return .failed(.sensorUnsafe) }
         isSensorWeak = seen.sensor.isWeak
         guard !demand.wantsStrongSensor || !isSensorWeak else { return .failed(.sensorTooWeak) }
         return areFingersDoubted ? .changed : .ready
@@ -93,6 +94,7 @@ extension AuthenticationEngine {
         } catch {
             throw KeychainError(AuthenticationError(error))
         }
+        guard seen.sensor.grade != .unsafe else { throw KeychainError(.sensorUnsafe) }
         _ = try await observe(seen)
         guard !seen.isEmpty else {
             throw KeychainError(AuthenticationError(FingerprintError(.noEnrolledPrints)))

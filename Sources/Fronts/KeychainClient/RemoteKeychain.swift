@@ -206,9 +206,13 @@ public final class RemoteKeychain: Sendable {
         return try connection.withLock { slot throws(KeychainError) in
             if let connection = slot, connection.isUsable { return (connection, false) }
             slot = nil
-            let connection = try connect()
-            slot = connection
-            return (connection, true)
+            do throws(KeychainError) {
+                let connection = try connect()
+                slot = connection
+                return (connection, true)
+            } catch {
+                throw Sandbox.naming(error)
+            }
         }
     }
 

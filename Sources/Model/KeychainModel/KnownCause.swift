@@ -34,6 +34,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case enrolmentChanged = "touchstone: enrolmentChanged"
     /// The sensor is weak, and a strong one is required.
     case sensorTooWeak = "touchstone: sensorTooWeak"
+    /// The sensor has a known hole, by the table of sensors: no finger on it counts.
+    case sensorUnsafe = "touchstone: sensorUnsafe"
     /// The user switched fingers off for the program (`touchstone apps fingers`).
     case fingersOff = "touchstone: fingersOff"
     /// The user did not answer in time.
@@ -141,6 +143,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case noHome = "system: noHome"
     /// The daemon's program is not at the path where the client expects it.
     case daemonMissing = "touchstone: daemonMissing"
+    /// The sandbox of this program does not let it reach the daemon; the detail is the sandbox and what failed.
+    case sandboxed = "touchstone: sandboxed"
     /// Other users can modify the program that `TOUCHSTONE_DAEMON` names; the detail is its path.
     case daemonUnsafe = "touchstone: daemonUnsafe"
     /// No daemon runs, and the client is configured not to start one.

@@ -95,7 +95,7 @@ struct Keychain: Sendable {
                 startFault: StartTracer.finding,
                 lockTriggers: settings.lockOn,
                 sessionsFault: { [sessionWatch] in
-                    settings.lockOn.screen || settings.lockOn.sleep ? await sessionWatch.fault() : nil
+                    settings.lockOn.needsSessions ? await sessionWatch.fault() : nil
                 },
                 screenSaver: { [screenSaverWatch] in await screenSaverWatch?.heard()?.rawValue },
                 promptFault: { await fault(at: $0) },

@@ -5,8 +5,8 @@ import KeychainModel
 import Logging
 import ServiceLifecycle
 
-/// Watches the user's sessions, and locks the keychain when the user left the last one, or locked its screen, and before the
-/// machine sleeps.
+/// Watches the user's sessions, and locks the keychain when the user left the last one, locked its screen or closed the
+/// lid, and before the machine sleeps.
 struct DepartureService: Service {
     let watch: SessionWatch
     /// Nil if none are watched.
@@ -20,6 +20,7 @@ struct DepartureService: Service {
             await withTaskGroup { group in
                 group.addTask { await watch.run() }
                 group.addTask { await hear() }
+                if triggers.lid { group.addTask { await watch.watchLid() } }
                 if let screenSavers {
                     group.addTask { await screenSavers.run() }
                     group.addTask { await hear(screenSavers) }
@@ -35,6 +36,7 @@ struct DepartureService: Service {
             case .screenLocked, .sessionEnded:
                 guard triggers.screen else { continue }
                 await lock(departure)
+            case .lidClosed: await lock(departure)
             case .suspend:
                 await lock(departure)
                 await watch.allowSleep()

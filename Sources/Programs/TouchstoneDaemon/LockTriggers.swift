@@ -2,7 +2,7 @@ import KeychainModel
 
 extension LockTriggers {
     private static let syntax =
-        "must be never, or a list of screen, sleep and idle with a time, for example screen, sleep, idle 15 min"
+        "must be never, or a list of screen, sleep, lid and idle with a time, for example screen, sleep, idle 15 min"
 
     /// Parses the setting: words between commas, each at most once, or `never` alone.
     init(_ setting: Setting) throws(Setting.Fault) {
@@ -17,6 +17,9 @@ extension LockTriggers {
             case ("sleep", 1):
                 guard !sleep else { throw setting.fault("names sleep twice") }
                 sleep = true
+            case ("lid", 1):
+                guard !lid else { throw setting.fault("names lid twice") }
+                lid = true
             case ("idle", 3):
                 guard idle == nil else { throw setting.fault("names idle twice") }
                 idle = try Self.time("\(words[1]) \(words[2])", of: setting)

@@ -140,6 +140,8 @@ enum GoldenReplies {
             grade: .strong,
             gradedBy: .administrator,
             matchesOnChip: true,
+            hasSecureChannel: true,
+            detectsLiveness: false,
             scanType: "press"
         )
         let everything = StatusReply(
@@ -154,7 +156,7 @@ enum GoldenReplies {
             itemsFault: DriverCause(domain: "store", code: "items"),
             brokerFault: DriverCause(domain: "broker", code: "away"),
             locking: LockingStatus(
-                triggers: LockTriggers(screen: false, sleep: true, idle: .seconds(900)),
+                triggers: LockTriggers(screen: false, sleep: true, lid: true, idle: .seconds(900)),
                 sessionsFault: "logind is not on the bus",
                 screenSaver: "org.gnome.ScreenSaver",
                 secondsLeft: 604_800
@@ -188,7 +190,9 @@ enum GoldenReplies {
         messages += bindings.map { name, binding in
             .reply(.status, comparing: "binding \(name)", sparse(.locked) { $0.binding = binding })
         }
-        let grades: [(String, SensorFacts.Grade)] = [("weak", .weak), ("strong", .strong)]
+        let grades: [(String, SensorFacts.Grade)] = [
+            ("weak", .weak), ("strong", .strong), ("unsafe", .unsafe),
+        ]
         messages += grades.map { name, grade in
             .reply(
                 .status,

@@ -9,11 +9,15 @@ struct TouchstoneErrorTests {
     func table() {
         let codes = ErrorTable.rows.map(\.code)
         #expect(Set(codes).count == codes.count)
-        #expect(codes.count == 52)
+        #expect(codes.count == 53)
         for row in ErrorTable.rows {
             if let number = row.laError {
                 let back = TouchstoneError.Code(laError: number)
                 #expect(back.map { ErrorTable.row(of: $0).laError } == number, "\(row.code)")
+            }
+            if let number = row.android {
+                let back = TouchstoneError.Code(android: number)
+                #expect(back.map { ErrorTable.row(of: $0).android } == number, "\(row.code)")
             }
             if let number = row.osStatus {
                 #expect(TouchstoneError.Code(osStatus: number) != nil, "\(row.code): \(number)")
@@ -30,7 +34,8 @@ struct TouchstoneErrorTests {
         .userCancelled, .fallbackChosen, .systemCancelled, .taskCancelled, .timedOut, .notMatched,
         .lockedOut, .lockedOutUntilPasscode, .interactionNeeded, .noPromptPlace, .proofEnded,
         .throttled, .passcodeNotSet, .noHardware, .hardwareUnavailable, .disconnected,
-        .notEnrolled, .sensorTooWeak, .biometryOff, .notFound, .alreadyExists, .locked, .invalidated,
+        .notEnrolled, .sensorTooWeak, .sensorUnsafe, .biometryOff, .notFound, .alreadyExists, .locked,
+        .invalidated,
         .deleted, .notYetValid, .expired, .usedUp, .damaged, .ruleMismatch, .typeMismatch, .limitExceeded,
         .updateNeeded,
         .unsupported, .denied, .diskFull, .storeFull, .readOnly, .serviceMissing, .serviceFailed,
@@ -75,6 +80,22 @@ struct TouchstoneErrorTests {
         Issue.record("nothing was thrown")
     }
 
+    /// `BiometricPrompt.ERROR_…` and `BiometricManager.BIOMETRIC_…` of androidx.biometric 1.4, with the code of each that has no row of its
+    /// own here; 6 is not assigned, 16 to 19 are hidden.
+    @Test("every number of Android maps to a code, and back to itself where a code has it")
+    func android() {
+        let shared: [Int: TouchstoneError.Code] = [22: .fallbackChosen, 20: .unsupported]
+        for number in [-2, -1, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22] {
+            let code = TouchstoneError.Code(android: number)
+            if let other = shared[number] {
+                #expect(code == other)
+            } else {
+                #expect(code.map { ErrorTable.row(of: $0).android } == number, "\(number)")
+            }
+        }
+        for unknown in [0, 6, 16, 19, 23, -3] { #expect(TouchstoneError.Code(android: unknown) == nil) }
+    }
+
     @Test("every LAError code maps to a code, and back to the same number where there is a separate code")
     func laErrors() {
         for number in Array(-14 ... -1) + [-1001, -1004] {
@@ -87,13 +108,6 @@ struct TouchstoneErrorTests {
         }
         #expect(TouchstoneError.Code(laError: 0) == nil)
         #expect(TouchstoneError.Code(laError: -15) == nil)
-    }
-
-    @Test("every BiometricPrompt result has a code")
-    func android() {
-        let numbers = Set(ErrorTable.rows.compactMap(\.android))
-        // 6 was never public.
-        #expect(numbers.isSuperset(of: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, -2]))
     }
 
     @Test("errors with the same code are equal regardless of part and cause")

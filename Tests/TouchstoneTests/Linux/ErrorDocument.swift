@@ -35,6 +35,14 @@ enum ErrorDocument {
         |---|---|
         \(causes)
 
+        ## Android
+
+        Each number of `BiometricPrompt` and `BiometricManager` (androidx.biometric 1.4), for who moves code from there.
+
+        | number | code |
+        |---|---|
+        \(android)
+
         ## fprintd
 
         | word | code |
@@ -72,6 +80,13 @@ enum ErrorDocument {
     private static var causes: String {
         KnownCause.allCases.map { "| `\($0.rawValue)` | `\(TouchstoneError.Code($0).rawValue)` |" }
             .joined(separator: "\n")
+    }
+
+    private static var android: String {
+        (-2...22).compactMap { number in
+            TouchstoneError.Code(android: number).map { "| \(number) | `\($0.rawValue)` |" }
+        }
+        .joined(separator: "\n")
     }
 
     private static var words: String {

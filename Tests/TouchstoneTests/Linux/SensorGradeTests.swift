@@ -34,6 +34,7 @@ struct SensorGradeTests {
             #expect(sensor.evidence["grade"] == "strong" && sensor.evidence["gradedBy"] == "administrator")
             #expect(sensor.evidence["matchOnChip"] == "administrator")
             #expect(sensor.evidence["scanType"] == "press")
+            #expect(sensor.evidence["secureChannel"] == "unknown" && sensor.evidence["liveness"] == "unknown")
             try world.touches(2)
             let proof = try await Keychain.current.authenticate("a test")
             #expect(proof.assurance.facts == [.strongSensor])
@@ -42,6 +43,43 @@ struct SensorGradeTests {
             #expect(signature.assurance.facts == [.keyBound, .perUse, .currentSet, .strongSensor])
             let passcode = try await Keychain.current.authenticate("a test", using: .passcode)
             #expect(passcode.assurance.facts == [.passcodeUsed], "no finger was shown")
+        }
+    }
+
+    @Test("what the administrator says of the channel and of liveness is a fact, and no grade")
+    func facts() async throws {
+        let world = try await world("weak secure-channel no-liveness")
+        try await world.use {
+            let sensor = try #require(try await Keychain.current.capability().sensor)
+            #expect(sensor.evidence["secureChannel"] == "yes" && sensor.evidence["liveness"] == "no")
+            #expect(sensor.evidence["matchOnChip"] == nil && sensor.strength == .weakBiometry)
+        }
+    }
+
+    @Test("a sensor with a known hole counts for nothing, and only the passcode is left")
+    func unsafe() async throws {
+        let world = try await world("unsafe match-on-chip")
+        try await world.use {
+            let keychain = Keychain.current
+            for demand in [Authenticators.strongBiometry, .weakBiometry] {
+                let now = try await keychain.capability(for: demand)
+                #expect(now.obstacle?.code == .sensorUnsafe && now.obstacle?.androidCode == 15)
+                #expect(now.obstacle?.laErrorCode == -6 && now.obstacle?.nextStep == .usePasscode)
+                #expect(now.sensor?.strength == [] && now.sensor?.evidence["grade"] == "unsafe")
+                await #expect(throws: TouchstoneError(.sensorUnsafe)) {
+                    try await keychain.authenticate("a test", using: demand)
+                }
+            }
+            for rule in [AccessRule.biometry, .biometry.acceptingWeakBiometry()] {
+                await #expect(throws: TouchstoneError(.sensorUnsafe)) {
+                    try await SecretStore("strict \(rule)", rule: rule).write("x", for: "k")
+                }
+            }
+            #expect(world.prompts == 0)
+            #expect(try await keychain.capability(for: [.strongBiometry, .passcode]).obstacle == nil)
+            try world.answers()
+            let proof = try await keychain.authenticate("a test", using: [.weakBiometry, .passcode])
+            #expect(proof.method == .passcode)
         }
     }
 

@@ -119,6 +119,10 @@ typedef struct {
 /// getsockopt(2) `SO_PEERCRED` of a connected Unix socket. 0 or -1.
 int clinux_peer_credentials(int socket, clinux_peer *peer);
 
+/// The user of getsockopt(2) `SO_PEERCRED`, also where the peer has no pid: in a pid namespace that does not contain it, as in sandboxes.
+/// 0 or -1.
+int clinux_peer_uid(int socket, uint32_t *uid);
+
 /// getsockopt(2) `SO_PEERPIDFD` (Linux 6.5): a close-on-exec pidfd of the very process that connected, or -1.
 int clinux_peer_pidfd(int socket);
 

@@ -209,6 +209,7 @@ extension AuthenticationSession {
         case .biometryDisconnected: "The fingerprint sensor was disconnected."
         case _ where error.cause?.known == .brokerAway: "The enrolled fingers cannot be checked now."
         case _ where error.cause?.known == .sensorTooWeak: "The fingerprint sensor is too weak for this."
+        case _ where error.cause?.known == .sensorUnsafe: "The fingerprint sensor is not safe to use."
         default: "The fingerprint sensor cannot be used."
         }
     }

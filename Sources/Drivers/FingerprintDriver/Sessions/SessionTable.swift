@@ -4,6 +4,8 @@ package enum Departure: String, Sendable, Equatable {
     case screenLocked = "the screen was locked"
     /// The user's last session ended, or the last one with a screen.
     case sessionEnded = "the session ended"
+    /// The machine's lid was closed.
+    case lidClosed = "the lid was closed"
     /// The machine is about to sleep.
     case suspend = "the machine sleeps"
 }

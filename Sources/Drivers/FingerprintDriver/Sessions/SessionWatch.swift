@@ -2,7 +2,7 @@ import KeychainModel
 
 /// Watches one user's login sessions by logind's signals, and sleep.
 ///
-/// Nothing is polled: a session's properties are read when it is new, when logind or the bus came back, after the wake-up, and
+/// Nothing but the lid is polled: a session's properties are read when it is new, when logind or the bus came back, after the wake-up, and
 /// before a prompt ends because its session is not active.
 /// Signals of others than the verified owner of logind's name are ignored.
 ///
@@ -23,7 +23,7 @@ package actor SessionWatch: SeatSessions {
 
     /// Each time the user left; ends with ``run()``.
     package nonisolated let departures: AsyncStream<Departure>
-    private nonisolated let departureSink: AsyncStream<Departure>.Continuation
+    nonisolated let departureSink: AsyncStream<Departure>.Continuation
     private let closings: AsyncStream<Void>
     private let closingSink: AsyncStream<Void>.Continuation
 
@@ -44,7 +44,7 @@ package actor SessionWatch: SeatSessions {
 
     private var hearing = Hearing.unknown
     private var waiting: [CheckedContinuation<Void, Never>] = []
-    private var connection: FprintConnection?
+    private(set) var connection: FprintConnection?
     private var table = SessionTable()
     /// Told of each change of the table.
     private var changeSinks: [UInt64: AsyncStream<Void>.Continuation] = [:]

@@ -85,6 +85,7 @@ extension PromptWords {
             "The fingerprint sensor was disconnected.": "指纹传感器已断开。",
             "The enrolled fingers cannot be checked now.": "现在无法检查登记的手指。",
             "The fingerprint sensor is too weak for this.": "指纹传感器的强度不足。",
+            "The fingerprint sensor is not safe to use.": "指纹传感器不安全，不能使用。",
             "The fingerprint sensor cannot be used.": "无法使用指纹传感器。",
             "The swipe was too short. Try again.": "滑动太短。请重试。",
             "Put the finger on the middle of the sensor.": "请将手指放在传感器中央。",

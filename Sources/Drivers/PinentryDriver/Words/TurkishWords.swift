@@ -101,6 +101,7 @@ extension PromptWords {
             "No finger is enrolled.": "Kayıtlı parmak yok.",
             "The fingerprint sensor was disconnected.": "Parmak izi okuyucunun bağlantısı kesildi.",
             "The enrolled fingers cannot be checked now.": "Kayıtlı parmaklar şu anda denetlenemiyor.",
+            "The fingerprint sensor is not safe to use.": "Parmak izi okuyucuyu kullanmak güvenli değil.",
             "The fingerprint sensor is too weak for this.":
                 "Parmak izi okuyucu bunun için yeterince güçlü değil.",
             "The fingerprint sensor cannot be used.": "Parmak izi okuyucu kullanılamıyor.",

@@ -202,17 +202,17 @@ extension DaemonSocket {
     }
 
     private static func checkPeer(_ descriptor: CInt, of place: DaemonPlace) throws {
-        var peer = clinux_peer()
-        guard unsafe clinux_peer_credentials(descriptor, &peer) == 0 else {
+        var peer: UInt32 = 0
+        guard unsafe clinux_peer_uid(descriptor, &peer) == 0 else {
             throw KeychainError.notAvailable(.peerUnknown, detail: SystemError.name(of: errno))
         }
         let isTrusted =
             switch place {
-            case .perUser: peer.uid == ProcessUser.uid || peer.uid == 0
-            case .system(let mode): mode.trusts(peer: peer.uid)
+            case .perUser: peer == ProcessUser.uid || peer == 0
+            case .system(let mode): mode.trusts(peer: peer)
             }
         guard isTrusted else {
-            throw KeychainError.notAvailable(.foreignDaemon, detail: "uid \(peer.uid)")
+            throw KeychainError.notAvailable(.foreignDaemon, detail: "uid \(peer)")
         }
     }
 }

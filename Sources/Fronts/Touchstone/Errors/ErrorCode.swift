@@ -50,6 +50,8 @@ extension TouchstoneError {
         public static let notEnrolled = Self("notEnrolled")
         /// The sensor is graded weaker than the rule or demand requires.
         public static let sensorTooWeak = Self("sensorTooWeak")
+        /// The sensor has a known hole, by the table of sensors: no finger on it counts until its firmware is updated.
+        public static let sensorUnsafe = Self("sensorUnsafe")
         /// The user lets this app use no biometry: on Linux, `touchstone apps fingers`.
         public static let biometryOff = Self("biometryOff")
 

@@ -47,6 +47,8 @@ extension TouchstoneError {
     public static var notEnrolled: TouchstoneError { TouchstoneError(Code.notEnrolled) }
     /// An error with the code ``Code/sensorTooWeak``.
     public static var sensorTooWeak: TouchstoneError { TouchstoneError(Code.sensorTooWeak) }
+    /// An error with the code ``Code/sensorUnsafe``.
+    public static var sensorUnsafe: TouchstoneError { TouchstoneError(Code.sensorUnsafe) }
     /// An error with the code ``Code/biometryOff``.
     public static var biometryOff: TouchstoneError { TouchstoneError(Code.biometryOff) }
 

@@ -46,6 +46,7 @@ enum ErrorTable {
         Row(.disconnected, -13, -25291, 1, .retry),
         Row(.notEnrolled, -7, -25293, 11, .enrol),
         Row(.sensorTooWeak, -6, -25291, 12, .usePasscode),
+        Row(.sensorUnsafe, -6, -25291, 15, .usePasscode),
         Row(.biometryOff, -6, -25291, 21, .usePasscode),
         Row(.notFound, nil, -25300, nil, .setUpAgain),
         Row(.alreadyExists, nil, -25299, nil, .askForHelp),
@@ -59,13 +60,13 @@ enum ErrorTable {
         Row(.ruleMismatch, nil, -50, nil, .askForHelp),
         Row(.typeMismatch, nil, -26275, nil, .askForHelp),
         Row(.limitExceeded, -1001, -25302, nil, .askForHelp),
-        Row(.updateNeeded, nil, -25291, 15, .install),
+        Row(.updateNeeded, nil, -25291, nil, .install),
         Row(.unsupported, -11, -4, -2, .askForHelp),
         Row(.denied, -6, -34018, nil, .askForHelp),
         Row(.diskFull, nil, -34, 4, .askForHelp),
         Row(.storeFull, nil, -34, 4, .askForHelp),
         Row(.readOnly, nil, -25292, nil, .askForHelp),
-        Row(.serviceMissing, -6, -25291, nil, .install),
+        Row(.serviceMissing, -6, -25291, -1, .install),
         Row(.serviceFailed, -4, -2070, 8, .retry),
         Row(.hardwareTooWeak, nil, -25291, nil, .askForHelp),
         Row(.hardwareLockedOut, -8, -25293, 7, .wait),
@@ -117,6 +118,34 @@ extension TouchstoneError.Code {
         case -14: self = .unsupported
         case -1001: self = .limitExceeded
         case -1004: self = .interactionNeeded
+        default: return nil
+        }
+    }
+
+    /// The code for a number of androidx.biometric (1.4): an error of `BiometricPrompt`, or a status of `BiometricManager`, which has the
+    /// same numbers and three of its own; nil for success and for an unknown number.
+    init?(android: Int) {
+        switch android {
+        case 1: self = .hardwareUnavailable
+        case 2: self = .notMatched
+        case 3: self = .timedOut
+        case 4: self = .diskFull
+        case 5: self = .systemCancelled
+        case 7: self = .lockedOut
+        case 8: self = .serviceFailed
+        case 9: self = .lockedOutUntilPasscode
+        case 10: self = .userCancelled
+        case 11: self = .notEnrolled
+        case 12: self = .noHardware
+        // ERROR_NEGATIVE_BUTTON, and ERROR_CONTENT_VIEW_MORE_OPTIONS_BUTTON, which leads to the app's own choices too.
+        case 13, 22: self = .fallbackChosen
+        case 14: self = .passcodeNotSet
+        case 15: self = .sensorUnsafe
+        // BIOMETRIC_ERROR_IDENTITY_CHECK_NOT_ACTIVE, for an app that demands stricter rules than this system has; BIOMETRIC_ERROR_UNSUPPORTED.
+        case 20, -2: self = .unsupported
+        case 21: self = .biometryOff
+        // BIOMETRIC_STATUS_UNKNOWN
+        case -1: self = .serviceMissing
         default: return nil
         }
     }

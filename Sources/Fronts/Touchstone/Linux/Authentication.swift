@@ -187,6 +187,8 @@ extension Capability.Sensor {
         }
         if facts.matchesOnChip { evidence["matchOnChip"] = "\(facts.gradedBy)" }
         evidence["scanType"] = facts.scanType
+        evidence["secureChannel"] = Self.word(facts.hasSecureChannel)
+        evidence["liveness"] = Self.word(facts.detectsLiveness)
         switch status.binding {
         case .names: evidence["enrolment"] = "names"
         case .templates: evidence["enrolment"] = "templates"
@@ -197,10 +199,13 @@ extension Capability.Sensor {
             name: status.sensor ?? "",
             modality: .fingerprint,
             enrolledCount: status.sensorFault == nil ? status.fingers.count : nil,
-            strength: status.isSensorWeak ? .weakBiometry : [.strongBiometry, .weakBiometry],
+            strength: facts.grade == .unsafe
+                ? [] : status.isSensorWeak ? .weakBiometry : [.strongBiometry, .weakBiometry],
             evidence: evidence
         )
     }
+
+    private static func word(_ fact: Bool?) -> String { fact.map { $0 ? "yes" : "no" } ?? "unknown" }
 }
 
 extension AuthenticationMethod {

@@ -81,10 +81,12 @@ extension TouchstoneError.Code {
             case .damaged, .olderKeybag, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
             case .owned, .notInExport: .notFound
             case .withoutKeyUsage: .unsupported
-            case .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon, .systemDirectory:
+            case .sandboxed, .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon,
+                .systemDirectory:
                 .denied
             case .enrolmentChanged, .passcodeDue: .lockedOutUntilPasscode
             case .sensorTooWeak: .sensorTooWeak
+            case .sensorUnsafe: .sensorUnsafe
             case .fingersOff: .biometryOff
             case .timeout: .timedOut
             case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled

@@ -99,7 +99,7 @@ extension KeychainCalls {
         let status = try below { () throws(KeychainError) in try client.status() }
         try rule.checkLevel(HardwareLevel(status.assurance))
         if rule.wantsStrongSensor, status.authentication.isSensorWeak {
-            throw .weakSensor(status.authentication.sensor)
+            throw .weakSensor(status.authentication.sensorFacts.grade, status.authentication.sensor)
         }
         return try below { () throws(KeychainError) in
             // Without a prompt, the context's earlier authentication must suffice.

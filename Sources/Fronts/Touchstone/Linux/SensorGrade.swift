@@ -11,7 +11,7 @@ extension RemoteKeychain {
     /// The authenticators that remain with the current sensor: the passcode alone if the sensor is weak and not
     /// accepted.
     ///
-    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` if none remains.
+    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` or `sensorUnsafe` if none remains.
     func demand(leavingWeakSensorOutOf demand: Authenticators) throws(TouchstoneError) -> Authenticators {
         guard demand.wantsStrongSensor else { return demand }
         let status = try below { () throws(KeychainError) in try self.status().authentication }
@@ -21,12 +21,12 @@ extension RemoteKeychain {
 }
 
 extension KeychainCalls {
-    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` if the rule does not accept the sensor.
+    /// - Throws: ``TouchstoneError`` with `sensorTooWeak` or `sensorUnsafe` if the rule does not accept the sensor.
     func checkSensor(_ rule: AccessRule, shown: PromptSession? = nil) throws(TouchstoneError) {
         guard rule.wantsStrongSensor else { return }
         // The user entered the passcode, which is sufficient.
         if rule.need == .biometryOrPasscode, shown?.hasPasscode == true { return }
-        if try LastGrades.shared.isWeak(client) { throw .weakSensor(nil) }
+        if let grade = try LastGrades.shared.weakGrade(client) { throw .weakSensor(grade) }
     }
 }
 
@@ -38,26 +38,27 @@ private final class LastGrades: Sendable {
     private struct Entry {
         /// Retained so that its `ObjectIdentifier` is not reused.
         let client: RemoteKeychain
-        let isWeak: Bool
+        /// Nil if it is not weak.
+        let weakGrade: SensorFacts.Grade?
         let time: ContinuousClock.Instant
     }
 
     private let entries = Guarded<[ObjectIdentifier: Entry]>([:])
 
-    func isWeak(_ client: RemoteKeychain) throws(TouchstoneError) -> Bool {
+    /// The sensor's grade, if it is weak or unsafe.
+    func weakGrade(_ client: RemoteKeychain) throws(TouchstoneError) -> SensorFacts.Grade? {
         let now = ContinuousClock.now
         let last = entries.withLock { entries in
             entries = entries.filter { now - $0.value.time < ChangeWatch.longestAge }
-            return entries[ObjectIdentifier(client)]?.isWeak
+            return entries[ObjectIdentifier(client)]
         }
-        if let last { return last }
-        let isWeak = try below { () throws(KeychainError) in
-            try client.status().authentication.isSensorWeak
-        }
+        if let last { return last.weakGrade }
+        let status = try below { () throws(KeychainError) in try client.status().authentication }
+        let weakGrade = status.isSensorWeak ? status.sensorFacts.grade : nil
         entries.withLock {
-            $0[ObjectIdentifier(client)] = Entry(client: client, isWeak: isWeak, time: now)
+            $0[ObjectIdentifier(client)] = Entry(client: client, weakGrade: weakGrade, time: now)
         }
-        return isWeak
+        return weakGrade
     }
 }
 
@@ -75,12 +76,16 @@ extension TouchstoneError {
     /// The error for a prompt with a weak sensor; nil if the sensor is no obstacle.
     init?(weak status: AuthenticationStatus, _ demand: Authenticators) {
         guard status.isSensorWeak, demand.wantsStrongSensor, !demand.contains(.passcode) else { return nil }
-        self = .weakSensor(status.sensor)
+        self = .weakSensor(status.sensorFacts.grade, status.sensor)
     }
 
-    /// The error for a weak sensor.
-    static func weakSensor(_ name: String?) -> TouchstoneError {
-        TouchstoneError(.sensorTooWeak, part: "sensor", details: name.map { [$0] } ?? [])
+    /// The error for a weak or unsafe sensor.
+    static func weakSensor(_ grade: SensorFacts.Grade, _ name: String? = nil) -> TouchstoneError {
+        TouchstoneError(
+            grade == .unsafe ? .sensorUnsafe : .sensorTooWeak,
+            part: "sensor",
+            details: name.map { [$0] } ?? []
+        )
     }
 }
 

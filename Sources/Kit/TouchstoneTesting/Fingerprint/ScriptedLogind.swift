@@ -77,6 +77,7 @@ package actor ScriptedLogind {
     private let sessions: Guarded<[ScriptedSession]>
     private let sessionReads = Guarded(0)
     private let switches = Guarded<Set<String>>([])
+    private let lid = Guarded((isClosed: false, reads: 0))
 
     /// Takes logind's name.
     ///
@@ -88,6 +89,7 @@ package actor ScriptedLogind {
         let delays = delays
         let reads = sessionReads
         let switches = switches
+        let lid = lid
         let list = Guarded(sessions)
         self.sessions = list
         peer = try await BusPeer(address: bus.address) { call in
@@ -95,6 +97,12 @@ package actor ScriptedLogind {
             case "Inhibit": return delays.take(call.arguments.compactMap(\.text))
             case "ListSessions":
                 return BusPeer.Answer([.array(of: "(susso)", list.withLock { $0.map(\.listed) })])
+            case "Get" where call.arguments.last == .string("LidClosed"):
+                let isClosed = lid.withLock { lid in
+                    lid.reads += 1
+                    return lid.isClosed
+                }
+                return BusPeer.Answer([.variant(.boolean(isClosed))])
             case "GetAll":
                 guard let session = list.withLock({ $0.first { $0.path == call.path } }) else {
                     return BusPeer.Answer(error: "org.freedesktop.DBus.Error.UnknownObject")
@@ -151,6 +159,21 @@ package actor ScriptedLogind {
     static func sleepSignal(_ isStarting: Bool) -> BusPeer.Signal {
         BusPeer.Signal(Login1.path, Login1.managerInterface, "PrepareForSleep", [.boolean(isStarting)])
     }
+
+    // MARK: The lid
+
+    /// Opens or closes the lid, and waits until a client that reads it has read that.
+    package func setLidClosed(_ isClosed: Bool) async throws {
+        let (lid, before) = (lid, lid.withLock { $0.reads })
+        lid.withLock { $0.isClosed = isClosed }
+        // A read that was under way may have had the former state.
+        try await Deadline.wait(for: "two reads of the lid") {
+            lid.withLock { $0.reads } > before + 1 ? true : nil
+        }
+    }
+
+    /// How often the lid was read.
+    package var lidReads: Int { lid.withLock { $0.reads } }
 
     // MARK: Sessions
 

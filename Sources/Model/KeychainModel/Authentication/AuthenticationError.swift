@@ -63,6 +63,13 @@ public struct AuthenticationError: Error, Sendable {
         cause: DriverCause(.fingersOff),
         remedy: .usePasscode
     )
+
+    /// The error of a sensor with a known hole.
+    public static let sensorUnsafe = AuthenticationError(
+        .biometryNotAvailable,
+        cause: DriverCause(.sensorUnsafe),
+        remedy: .usePasscode
+    )
 }
 
 extension AuthenticationError: Equatable {

@@ -8,6 +8,8 @@ public struct SensorFacts: Hashable, Sendable {
         case weak = 1
         /// Strong.
         case strong = 2
+        /// It has a known hole: no finger on it counts for anything.
+        case unsafe = 3
     }
 
     /// Where the grade comes from.
@@ -28,6 +30,10 @@ public struct SensorFacts: Hashable, Sendable {
     public var gradedBy: Grader
     /// Whether who graded the sensor says that it compares fingers itself.
     public var matchesOnChip: Bool
+    /// Whether its messages to the computer are authenticated; nil if nobody says.
+    public var hasSecureChannel: Bool?
+    /// Whether it tells a living finger from a copy; nil if nobody says.
+    public var detectsLiveness: Bool?
     /// fprintd's property `scan-type`, `press` or `swipe`; nil if it is not reported.
     public var scanType: String?
 
@@ -36,18 +42,22 @@ public struct SensorFacts: Hashable, Sendable {
         grade: Grade = .ungraded,
         gradedBy: Grader = .nobody,
         matchesOnChip: Bool = false,
+        hasSecureChannel: Bool? = nil,
+        detectsLiveness: Bool? = nil,
         scanType: String? = nil
     ) {
         self.grade = grade
         self.gradedBy = gradedBy
         self.matchesOnChip = matchesOnChip
+        self.hasSecureChannel = hasSecureChannel
+        self.detectsLiveness = detectsLiveness
         self.scanType = scanType
     }
 
-    /// Whether a finger on the sensor meets only demands that accept a weak one: it was graded weak, or neither graded nor accepted.
+    /// Whether a finger on the sensor meets only demands that accept a weak one: it was graded weak or unsafe, or neither graded nor accepted.
     public var isWeak: Bool {
         switch grade {
-        case .weak: true
+        case .weak, .unsafe: true
         case .ungraded: gradedBy == .nobody
         case .strong: false
         }

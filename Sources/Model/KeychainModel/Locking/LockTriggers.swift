@@ -4,15 +4,21 @@ public struct LockTriggers: Sendable, Equatable {
     public var screen: Bool
     /// `sleep`: the machine is about to sleep.
     public var sleep: Bool
+    /// `lid`: the machine's lid was closed.
+    public var lid: Bool
     /// `idle N UNIT`: the time without a request that used an unlocked key; nil for no such limit.
     public var idle: Duration?
 
     /// Names the triggers; by default screen and sleep.
-    public init(screen: Bool = true, sleep: Bool = true, idle: Duration? = nil) {
+    public init(screen: Bool = true, sleep: Bool = true, lid: Bool = false, idle: Duration? = nil) {
         self.screen = screen
         self.sleep = sleep
+        self.lid = lid
         self.idle = idle
     }
+
+    /// Whether one of them is announced by logind.
+    public var needsSessions: Bool { screen || sleep || lid }
 }
 
 /// What is going to lock the keychain, for `status`.

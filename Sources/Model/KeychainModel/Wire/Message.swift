@@ -285,6 +285,11 @@ extension WireWriter {
         if let octets { write(bytes: octets) } else { writeNull() }
     }
 
+    /// Writes a truth value, or null.
+    mutating func write(optionalFlag flag: Bool?) {
+        if let flag { write(flag) } else { writeNull() }
+    }
+
     /// Writes a number, or null.
     public mutating func write(optionalUnsigned number: UInt64?) {
         if let number { write(unsigned: number) } else { writeNull() }

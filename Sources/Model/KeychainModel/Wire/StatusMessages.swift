@@ -55,7 +55,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 36)
+        writer.writeArrayHead(count: 39)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -84,10 +84,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(unsigned: UInt64(status.sensorFacts.gradedBy.rawValue))
         writer.write(status.sensorFacts.matchesOnChip)
         writer.write(optionalText: status.sensorFacts.scanType)
+        writer.write(optionalFlag: status.sensorFacts.hasSecureChannel)
+        writer.write(optionalFlag: status.sensorFacts.detectsLiveness)
         writer.write(optionalText: brokerFault?.domain)
         writer.write(optionalText: brokerFault?.code)
         writer.write(locking.triggers.screen)
         writer.write(locking.triggers.sleep)
+        writer.write(locking.triggers.lid)
         writer.write(optionalUnsigned: locking.triggers.idle.map { UInt64($0.components.seconds) })
         writer.write(optionalText: locking.sessionsFault)
         writer.write(optionalText: locking.screenSaver)
@@ -96,7 +99,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(36)
+        try reader.readFields(39)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -131,11 +134,14 @@ public struct StatusReply: WireBody, Sendable, Equatable {
             matchesOnChip: try reader.readBool(),
             scanType: try reader.readOptional { try $0.readText() }
         )
+        status.sensorFacts.hasSecureChannel = try reader.readOptional { try $0.readBool() }
+        status.sensorFacts.detectsLiveness = try reader.readOptional { try $0.readBool() }
         brokerFault = try Self.readCause(&reader)
         locking = LockingStatus(
             triggers: LockTriggers(
                 screen: try reader.readBool(),
                 sleep: try reader.readBool(),
+                lid: try reader.readBool(),
                 idle: try reader.readOptional { try Self.readSeconds(&$0) }.map(Duration.seconds)
             ),
             sessionsFault: try reader.readOptional { try $0.readText() },

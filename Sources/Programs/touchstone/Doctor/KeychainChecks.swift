@@ -152,6 +152,9 @@ enum KeychainChecks {
             return .ok("sensor", "none; the passcode is asked for")
         }
         let text = "\(sensor), \(status.sensorFacts.sentence)"
+        guard status.sensorFacts.grade != .unsafe else {
+            return .warn("sensor", text, "update its firmware; the passcode works without it")
+        }
         guard status.sensorFacts.grade == .ungraded, status.isSensorWeak else { return .ok("sensor", text) }
         return .warn(
             "sensor",

@@ -71,6 +71,11 @@ enum CauseText {
                 "fingers are switched off for this program",
                 "touchstone apps lists for which; touchstone apps fingers PROGRAM on"
             )
+        case .sensorUnsafe:
+            (
+                "the fingerprint sensor has a known hole, so no finger on it counts",
+                "update its firmware; touchstone doctor shows who says so; see SENSORS in touchstoned(8)"
+            )
         case .sensorTooWeak:
             (
                 "the fingerprint sensor is too weak for this",
@@ -215,6 +220,11 @@ enum CauseText {
             (
                 "the daemon, touchstoned, is not installed",
                 "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
+            )
+        case .sandboxed:
+            (
+                "this program runs in a sandbox that does not let it reach the keychain (\(why))",
+                "let it see the directory of the daemon's socket; see ENVIRONMENT in touchstoned(8)"
             )
         case .daemonUnsafe:
             (

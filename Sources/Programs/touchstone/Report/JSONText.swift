@@ -10,6 +10,9 @@ enum JSONText {
     /// A number, or null for nil.
     static func optional(_ number: Int64?) -> JSONText { number.map(JSONText.number) ?? .null }
 
+    /// A truth value, or null for nil.
+    static func optional(_ flag: Bool?) -> JSONText { flag.map(JSONText.flag) ?? .null }
+
     /// Text, or null for nil.
     static func optional(_ text: String?) -> JSONText { text.map(JSONText.text) ?? .null }
 

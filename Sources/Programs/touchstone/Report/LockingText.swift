@@ -9,6 +9,7 @@ extension LockingStatus {
             parts.append("with the screen" + (screenSaver.map { " (\($0))" } ?? ""))
         }
         if triggers.sleep { parts.append("before sleep") }
+        if triggers.lid { parts.append("with the lid") }
         if let idle = triggers.idle {
             parts.append("after \(DateText.duration(seconds: idle.components.seconds)) without use")
         }
@@ -18,12 +19,13 @@ extension LockingStatus {
     /// Why the triggers do not work; nil if they do.
     var trouble: String? {
         guard let sessionsFault else { return nil }
-        switch (triggers.screen && screenSaver == nil, triggers.sleep) {
-        case (true, true): return "a locked screen and sleep do not lock it: \(sessionsFault)"
-        case (true, false): return "a locked screen does not lock it: \(sessionsFault)"
-        case (false, true): return "sleep does not lock it: \(sessionsFault)"
-        case (false, false): return nil
-        }
+        let unheard = [
+            triggers.screen && screenSaver == nil ? "a locked screen" : nil, triggers.sleep ? "sleep" : nil,
+            triggers.lid ? "a closed lid" : nil,
+        ].compactMap(\.self)
+        guard !unheard.isEmpty else { return nil }
+        let verb = unheard.count == 1 ? "does" : "do"
+        return "\(unheard.joined(separator: " and ")) \(verb) not lock it: \(sessionsFault)"
     }
 
     /// What can be done about ``trouble``.

@@ -8,6 +8,7 @@ extension SensorFacts {
         case (.ungraded, _): "ungraded, accepted by \(source)"
         case (.weak, _): "weak, by \(source)"
         case (.strong, _): "strong, by \(source)"
+        case (.unsafe, _): "unsafe, by \(source): no finger on it counts"
         }
     }
 

@@ -21,6 +21,7 @@ extension ErrorTexts {
             .disconnected: "指纹传感器已断开。",
             .notEnrolled: "没有登记手指。",
             .sensorTooWeak: "指纹传感器的强度不足。",
+            .sensorUnsafe: "指纹传感器有已知漏洞，需要更新。",
             .biometryOff: "您已关闭此应用的指纹和面容验证。",
             .notFound: "没有以此名称存储的内容。",
             .alreadyExists: "已有以此名称存储的内容。",

@@ -21,6 +21,7 @@ extension ErrorTexts {
             .disconnected: "The fingerprint sensor was unplugged.",
             .notEnrolled: "No finger is enrolled.",
             .sensorTooWeak: "The fingerprint sensor is not strong enough for this.",
+            .sensorUnsafe: "The fingerprint sensor has a known hole and needs an update.",
             .biometryOff: "You have switched off fingers and faces for this app.",
             .notFound: "Nothing is stored under this name.",
             .alreadyExists: "Something is stored under this name already.",

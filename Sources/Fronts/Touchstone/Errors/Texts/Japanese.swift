@@ -21,6 +21,7 @@ extension ErrorTexts {
             .disconnected: "指紋センサーが取り外されました。",
             .notEnrolled: "指が登録されていません。",
             .sensorTooWeak: "指紋センサーの強度が足りません。",
+            .sensorUnsafe: "指紋センサーに既知の欠陥があり、更新が必要です。",
             .biometryOff: "このアプリでは指紋と顔の使用をオフにしています。",
             .notFound: "この名前では何も保存されていません。",
             .alreadyExists: "この名前ではすでに保存されています。",

@@ -21,6 +21,7 @@ extension ErrorTexts {
             .disconnected: "Parmak izi okuyucunun bağlantısı kesildi.",
             .notEnrolled: "Kayıtlı parmak yok.",
             .sensorTooWeak: "Parmak izi okuyucu bunun için yeterince güçlü değil.",
+            .sensorUnsafe: "Parmak izi okuyucunun bilinen bir açığı var; güncellenmesi gerekiyor.",
             .biometryOff: "Bu uygulama için parmak ve yüz kullanımını kapattınız.",
             .notFound: "Bu adla saklanan bir şey yok.",
             .alreadyExists: "Bu adla saklanan bir şey zaten var.",
