@@ -330,7 +330,8 @@ let tested: [Target] = [
         "TouchstoneTestingTests",
         [
             "BiometricNote", "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security",
-            "TokenStore", "TouchstoneTesting", "touchstone-with-keychain", "touchstoned-testing",
+            "TokenStore", "Touchstone", "TouchstoneTesting", "touchstone-with-keychain",
+            "touchstoned-testing",
         ]
     ),
     tests("PinentryDriverTests", ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"]),
