@@ -99,6 +99,9 @@ struct WireTests {
         }
         let tooMany = Array(repeating: some[0], count: ChangesReply.mostChanges + 1)
         #expect(throws: WireError.malformed) { try roundTrip(ChangesReply(changes: tooMany)) }
+        for request in [WatchRequest(), WatchRequest(tellsItems: true)] {
+            #expect(try roundTrip(request) == request)
+        }
     }
 
     @Test(

@@ -53,6 +53,28 @@ struct WatchTests {
         await server.server.stop()
     }
 
+    @Test("changes of items are told over the socket to a client that asks for them, and to no other")
+    func items() async throws {
+        let server = try TestServer()
+        let (asking, other) = (try await server.greetedClient(), try await server.greetedClient())
+        let writer = try await server.greetedClient()
+        _ = try await asking.request(.watch, WatchRequest(tellsItems: true))
+        #expect(try changes(await asking.reply()) == (false, []))
+        _ = try await watch(other)
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [:],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            data: nil,
+            prompt: PromptFields()
+        )
+        #expect(try await writer.call(.addItem, item).status == .success)
+        #expect(try changes(await asking.reply()).kinds == [UInt64(KeychainChange.Kind.items.rawValue)])
+        server.watchers.tell(.locked)
+        #expect(try changes(await other.reply()).kinds == [UInt64(KeychainChange.Kind.locked.rawValue)])
+        await server.server.stop()
+    }
+
     @Test("a connection watches once: a second request is refused, and the first continues")
     func once() async throws {
         let server = try TestServer()

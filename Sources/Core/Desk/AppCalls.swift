@@ -79,6 +79,7 @@ extension Visit {
                 authorization: authorization
             )
         }
+        desk.watchers.tellItems(in: [body.from, body.to])
         try await moveFingerSwitch(from: body.from, to: body.to, &prompts)
         let detail = "move \(count) from \(body.from.name) to \(body.to.name)"
         services.audit.record(AuditEvent(.itemsMoved, caller: caller, detail: detail))

@@ -21,6 +21,7 @@ extension Visit {
                 try await observe(for: item.accessControl)
                 return try services.vault.add(item, group: group, authorization: authorization)
             }
+            desk.watchers.tellItems(in: [group])
             record("add", item.itemClass, count: 1)
             return items
         }
@@ -134,6 +135,7 @@ extension Visit {
                     authorization: authorization
                 )
             }
+            desk.watchers.tellItems(in: try changed(by: query, body.attributes))
             record("update", query.itemClass, count: count)
             return count
         }
@@ -172,6 +174,7 @@ extension Visit {
             let count = try await calling(&prompts) { _ throws(KeychainError) in
                 try services.vault.delete(query, groups: searched)
             }
+            desk.watchers.tellItems(in: try changed(by: query))
             record("delete", query.itemClass, count: count)
             return DeletedItems(count: count, isCounted: prompts.isCounted)
         }
@@ -206,6 +209,7 @@ extension Visit {
                     authorization: authorization
                 )
             }
+            if outcome != .unchanged { desk.watchers.tellItems(in: searched + [group]) }
             record("replace", body.itemClass, count: outcome == .unchanged ? 0 : 1)
             return outcome
         }
@@ -241,9 +245,23 @@ extension Visit {
                 try services.vault.erase(query, groups: searched, secret: body.secret.copy())
             }
             desk.guesses.note(wrong: erasure.different + erasure.unknown)
+            if erasure.deleted > 0 { desk.watchers.tellItems(in: try changed(by: query)) }
             record("erase", query.itemClass, count: erasure.deleted)
             return erasure
         }
+    }
+
+    /// The groups whose watchers learn of a change of what a query finds: the named ones, or else the program's own.
+    ///
+    /// A query that names none may find items of a shared group too; the others of that group must not learn when this program changes
+    /// its own items.
+    private func changed(
+        by query: ItemQuery,
+        _ attributes: ItemAttributes = [:]
+    ) throws(KeychainError) -> [AccessGroup] {
+        let groups = try groups
+        let target = try groups.named(in: attributes)
+        return [try groups.target(of: query.attributes)] + (target.map { [$0] } ?? [])
     }
 
     private func roomToSend() async throws(KeychainError) -> LockedMemoryBudget.Reservation {

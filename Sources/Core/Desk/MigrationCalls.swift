@@ -144,6 +144,7 @@ extension Visit {
     ) async throws(KeychainError) -> Bool {
         try await serving(.openExport) { () async throws(KeychainError) in
             let work = try await work(body)
+            defer { if body.merge != nil { desk.watchers.tellItems(in: nil) } }
             while let items = try await work.next() {
                 guard !Task.isCancelled else { throw KeychainError(asEnded(AuthenticationError(.appCancel))) }
                 guard let room = await memory.longReplies.reserveWhenFree(LockedMemoryBudget.pageCost) else {

@@ -47,12 +47,25 @@ package final class Watchers: Sendable {
 
     /// Notifies all watchers of a change.
     package func tell(_ kind: KeychainChange.Kind) {
-        let watchers = state.withLock { Array($0.watchers.values) }
+        tell(kind, to: state.withLock { Array($0.watchers.values) })
+    }
+
+    private func tell(_ kind: KeychainChange.Kind, to watchers: [Watcher]) {
         guard !watchers.isEmpty else { return }
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         let change = KeychainChange(kind, time: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
         for watcher in watchers { watcher.note(change) }
+    }
+
+    /// Notifies those that watch items of one of the groups, and may use it; nil for every group.
+    func tellItems(in groups: [AccessGroup]?) {
+        let watchers = state.withLock { state in
+            state.watchers.values.filter { watcher in
+                watcher.groups.map { own in groups?.contains(where: own.contains) ?? true } ?? false
+            }
+        }
+        tell(.items, to: watchers)
     }
 
     /// Notifies all watchers of the change behind a security event, if any; neither the caller nor the purpose is
@@ -73,10 +86,13 @@ package final class Watchers: Sendable {
         if isLockoutOver { tell(.lockoutEnd) }
     }
 
-    func add(_ number: UInt64) -> Watcher? {
+    /// Adds a watcher; with groups, it is notified of changes of their items too.
+    ///
+    /// - Returns: nil for a number that watches already.
+    func add(_ number: UInt64, itemsOf groups: [AccessGroup]? = nil) -> Watcher? {
         state.withLock { state in
             guard state.watchers[number] == nil else { return nil }
-            let watcher = Watcher()
+            let watcher = Watcher(itemsOf: groups)
             if state.watchers.isEmpty { arrival.yield() }
             state.watchers[number] = watcher
             return watcher
@@ -115,8 +131,11 @@ final class Watcher: Sendable {
     private let signal: AsyncStream<Void>.Continuation
     /// Yields when there is a change to take.
     let signals: AsyncStream<Void>
+    /// The groups whose items it watches; nil if it watches none.
+    let groups: [AccessGroup]?
 
-    init() {
+    init(itemsOf groups: [AccessGroup]? = nil) {
+        self.groups = groups
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // The first reply confirms that changes are reported from now on.
         signal.yield()
@@ -124,6 +143,8 @@ final class Watcher: Sendable {
 
     func note(_ change: KeychainChange) {
         state.withLock { state in
+            // A second change of items says nothing new.
+            if change.kind == .items, state.changes.last?.kind == .items { return }
             if state.isIncomplete || state.changes.count == ChangesReply.mostChanges {
                 state = State(isIncomplete: true)
             } else {
@@ -146,14 +167,18 @@ extension Visit {
     /// Reports changes until the task is cancelled; one call at a time for each visit.
     ///
     /// - Parameters:
+    ///   - request: What to report.
     ///   - hasRoom: Whether a reply can be sent without waiting; if not, it is checked again five times a second.
     ///   - tell: Sends a reply; returns false if the client is gone.
-    /// - Throws: ``KeychainError`` `errSecBadReq` for a second concurrent call.
+    /// - Throws: ``KeychainError`` `errSecBadReq` for a second concurrent call, `errSecNotAvailable` if the program that watches items
+    ///   could not be looked up.
     package func watch(
+        _ request: WatchRequest,
         hasRoom: () -> Bool,
         _ tell: (ChangesReply) -> Bool
     ) async throws(KeychainError) {
-        guard let watcher = desk.watchers.add(number) else { throw KeychainError(.badReq) }
+        let groups = request.tellsItems ? try groups.all : nil
+        guard let watcher = desk.watchers.add(number, itemsOf: groups) else { throw KeychainError(.badReq) }
         defer { desk.watchers.remove(number) }
         for await _ in watcher.signals {
             while !hasRoom() {

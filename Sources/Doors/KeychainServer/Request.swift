@@ -7,7 +7,7 @@ enum Request: ~Copyable, Sendable {
     case hello(Hello)
     case status(PromptFields?)
     case check
-    case watch
+    case watch(WatchRequest)
     case setUp(PromptFields)
     case unlock(PromptFields)
     case lock(LockRequest)
@@ -107,9 +107,7 @@ enum Request: ~Copyable, Sendable {
         case .check:
             try reader.readNull()
             self = .check
-        case .watch:
-            try reader.readNull()
-            self = .watch
+        case .watch: self = .watch(try WatchRequest(from: &reader))
         case .setUp: self = .setUp(try PromptFields(from: &reader))
         case .unlock: self = .unlock(try PromptFields(from: &reader))
         case .lock: self = .lock(try LockRequest(from: &reader))

@@ -109,7 +109,7 @@ struct RequestHandler: Sendable {
         case .check:
             let report = try await telling(progress(head, reply)) { try await visit.check() }
             return try reply(head.message(CheckReply(report)))
-        case .watch: try await watch(head, reply)
+        case .watch(let request): try await watch(request, head, reply)
         case .setUp(let prompt): try await visit.setUp(prompt)
         case .unlock(let prompt): try await visit.unlock(prompt)
         case .lock(let request): try await visit.lock(after: request.seconds)
@@ -189,9 +189,9 @@ struct RequestHandler: Sendable {
     }
 
     /// Sends changes; a client that does not read gets none, and is told later that it missed some.
-    private func watch(_ head: ReplyHead, _ reply: Reply) async throws {
+    private func watch(_ request: WatchRequest, _ head: ReplyHead, _ reply: Reply) async throws {
         var isThere = true
-        try await visit.watch(hasRoom: hasRoom) { changes in
+        try await visit.watch(request, hasRoom: hasRoom) { changes in
             isThere = Self.isSent(ReplyHead(id: head.id, more: true).message(changes), reply)
             return isThere
         }

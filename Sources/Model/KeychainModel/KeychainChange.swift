@@ -1,4 +1,5 @@
-/// A change that every program of the user may learn of: without secrets, item names or other programs' names.
+/// A change that every program of the user may learn of: without secrets, item names or other programs' names; ``Kind/items`` only the
+/// programs that may use the items.
 public struct KeychainChange: Sendable, Hashable {
     /// What changed.
     public enum Kind: UInt8, Sendable, CaseIterable {
@@ -22,6 +23,8 @@ public struct KeychainChange: Sendable, Hashable {
         case assurance = 9
         /// Stored data is not authentic, or was replaced by an older copy.
         case tampering = 10
+        /// Items of a group that the watching program may use were stored, changed or deleted; told only to those that ask for it.
+        case items = 11
     }
 
     /// What changed.

@@ -10,8 +10,13 @@ enum GoldenRequests {
     /// The requests of a method; a new method does not compile before it has some.
     static func of(_ method: Method) throws -> [GoldenMessage] {
         switch method {
-        case .check, .watch, .attestationIdentity, .listApps, .agentNext:
+        case .check, .attestationIdentity, .listApps, .agentNext:
             [try .request(method, comparing: "no body", EmptyBody())]
+        case .watch:
+            [
+                try .request(method, comparing: "no body", WatchRequest()),
+                try .request(method, comparing: "items", WatchRequest(tellsItems: true)),
+            ]
         case .lock:
             [
                 try .request(method, comparing: "no body", LockRequest()),

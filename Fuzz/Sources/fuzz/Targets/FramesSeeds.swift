@@ -45,7 +45,7 @@ extension FramesTarget {
         var messages = [Message(.hello, Hello(nonce: octets(16))), Message(.status, EmptyBody())]
         messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, LockRequest())]
         messages += [Message(.lock, LockRequest(after: 900))]
-        messages.append(Message(.watch, EmptyBody()))
+        messages += [Message(.watch, WatchRequest()), Message(.watch, WatchRequest(tellsItems: true))]
         for method in [
             Method.setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
         ] {

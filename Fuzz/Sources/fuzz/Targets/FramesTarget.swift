@@ -53,7 +53,7 @@ enum FramesTarget: FuzzTarget {
         case .status(let prompt?): return try head(.status).message(prompt)
         case .status(nil): return try head(.status).message(EmptyBody())
         case .check: return try head(.check).message(EmptyBody())
-        case .watch: return try head(.watch).message(EmptyBody())
+        case .watch(let request): return try head(.watch).message(request)
         case .setUp(let prompt): return try head(.setUp).message(prompt)
         case .unlock(let prompt): return try head(.unlock).message(prompt)
         case .lock(let request): return try head(.lock).message(request)

@@ -9,15 +9,22 @@ extension RemoteKeychain {
     /// ``separate()``.
     ///
     /// - Parameters:
+    ///   - tellsItems: Whether changes of the items of this program and of its groups are reported too.
     ///   - cancellation: Ends the call.
     ///   - tell: Called on this thread, first as soon as the daemon reports changes.
     /// - Throws: ``KeychainError`` if the daemon is not running or exits; returns normally when cancelled.
     package func watch(
+        tellsItems: Bool = false,
         cancellation: Cancellation,
         _ tell: @escaping @Sendable (ChangesReply) -> Void
     ) throws(KeychainError) {
         do throws(KeychainError) {
-            try send(.watch, EmptyBody(), replies: ChangeSink(tell), cancellation: cancellation)
+            try send(
+                .watch,
+                WatchRequest(tellsItems: tellsItems),
+                replies: ChangeSink(tell),
+                cancellation: cancellation
+            )
         } catch {
             guard !cancellation.isCancelled else { return }
             throw error

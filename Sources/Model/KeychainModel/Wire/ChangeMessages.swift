@@ -1,5 +1,26 @@
 public import CBOR
 
+/// Asks for changes: null, or true for those of items too (``KeychainChange/Kind/items``).
+public struct WatchRequest: WireBody, Sendable, Equatable {
+    /// Whether changes of items are reported too.
+    public let tellsItems: Bool
+
+    /// Asks for changes.
+    public init(tellsItems: Bool = false) { self.tellsItems = tellsItems }
+
+    /// Writes true, or null.
+    public func encode(to writer: inout WireWriter) {
+        if tellsItems { writer.write(true) } else { writer.writeNull() }
+    }
+
+    /// Reads true, or null.
+    public init(from reader: inout CBORReader) throws {
+        let tellsItems = try reader.readOptional { try $0.readBool() }
+        guard tellsItems != false else { throw WireError.malformed }
+        self.tellsItems = tellsItems ?? false
+    }
+}
+
 /// The changes since the previous reply: `[incomplete, [kind, time, …]]`.
 ///
 /// The replies to ``Method/watch``, each with `more`. The first one is sent immediately, usually empty: after it the

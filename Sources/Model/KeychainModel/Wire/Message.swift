@@ -26,7 +26,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case status = 2
     /// No body; answered by ``ProgressBody`` while it runs long, then ``CheckReply``.
     case check = 3
-    /// No body: report changes until the request is cancelled; answered by any number of ``ChangesReply``.
+    /// ``WatchRequest``: report changes until the request is cancelled; answered by any number of ``ChangesReply``.
     case watch = 4
     /// ``PromptFields``: create the keybag.
     case setUp = 10
