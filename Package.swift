@@ -329,9 +329,9 @@ let tested: [Target] = [
     tests(
         "TouchstoneTestingTests",
         [
-            "BiometricNote", "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security",
-            "TokenStore", "Touchstone", "TouchstoneTesting", "touchstone-with-keychain",
-            "touchstoned-testing",
+            "BiometricNote", "FingerprintDriver", "KeychainClient", "KeychainModel", "LocalAuthentication",
+            "SecretMemory", "Security", "TokenStore", "Touchstone", "TouchstoneTesting",
+            "touchstone-with-keychain", "touchstoned-testing",
         ]
     ),
     tests("PinentryDriverTests", ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"]),
@@ -427,8 +427,8 @@ let tested: [Target] = [
     tests(
         "CommandLineTests",
         [
-            "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting", "touchstone",
-            "touchstoned-testing",
+            "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "Touchstone", "TouchstoneTesting",
+            "touchstone", "touchstoned-testing",
         ]
     ),
     tests(

@@ -20,7 +20,7 @@ struct ReplaceKillTests {
     /// Everything that replaces a value which its owner believes to be stored.
     enum Operation: String, CaseIterable, Sendable {
         case git, docker, set, copy, rename, edit, require, merge, keptSet, keptDelete, signInToken,
-            storeWrite
+            storeWrite, storeMigrate
 
         /// What is stored before, by account.
         var former: [String: String] {
@@ -35,6 +35,7 @@ struct ReplaceKillTests {
             case .keptSet, .keptDelete: ["a": "old", "history": ""]
             // The store's marker has no value.
             case .signInToken, .storeWrite: ["": "", "refresh": "old"]
+            case .storeMigrate: ["": "", "a": "none", "b": "none"]
             }
         }
 
@@ -46,6 +47,7 @@ struct ReplaceKillTests {
             case .require: ["a": "none, now passcode", "b": "none, now passcode"]
             case .keptSet: ["a": "new", "kept a": "old", "history": ""]
             case .keptDelete: ["kept a": "old", "history": ""]
+            case .storeMigrate: ["": "", "a": "none, now passcode", "b": "none, now passcode"]
             default: former.mapValues { $0.isEmpty ? "" : "new" }
             }
         }
@@ -54,7 +56,7 @@ struct ReplaceKillTests {
         var keeps: Bool { self == .keptSet || self == .keptDelete }
 
         /// Whether this process makes the request itself.
-        var isOwn: Bool { self == .signInToken || self == .storeWrite }
+        var isOwn: Bool { [.signInToken, .storeWrite, .storeMigrate].contains(self) }
 
         /// The shell's command; `$T` is the program.
         func command(storing value: String) -> String {
@@ -70,7 +72,7 @@ struct ReplaceKillTests {
             case .require: "$T require a b passcode"
             case .merge: "$T backup --restore --merge --on-conflict replace ~/backup"
             case .edit: "EDITOR=\"sed -i s/old/\(value)/\" $T edit a"
-            case .signInToken, .storeWrite: ""
+            case .signInToken, .storeWrite, .storeMigrate: ""
             }
         }
     }
@@ -126,6 +128,12 @@ struct ReplaceKillTests {
                     .replaceUnread(value, for: "refresh")
             case .storeWrite:
                 try await SecretStore("s", rule: .whenUnlocked, in: store).write(value, for: "refresh")
+            case .storeMigrate:
+                let former = SecretStore("s", rule: .whenUnlocked, in: store)
+                guard value == "old" else {
+                    return try await SecretStore("s", rule: .passcode, in: store).migrate(from: former)
+                }
+                for key in ["a", "b"] { try await former.write("none", for: key) }
             default: try await run(operation.command(storing: value), through: wrapper)
             }
         }
@@ -186,6 +194,13 @@ struct ReplaceKillTests {
                 try await place.judge(isAcknowledged: isAcknowledged, "\(call) \(number)")
                 guard !isAcknowledged else { break }
                 killed += 1
+                guard operation == .storeMigrate else { continue }
+                // The second call finishes.
+                try await place.keychain.start()
+                try place.keychain.unlock()
+                try await place.apply("new")
+                place.keychain.stop(with: SIGKILL)
+                try await place.judge(isAcknowledged: true, "\(call) \(number), then called again")
             }
         }
         #expect(killed >= CaseSize.of(1, full: 2), "\(killed) kills")

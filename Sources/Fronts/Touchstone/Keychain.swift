@@ -105,6 +105,18 @@ public struct Keychain: Sendable {
         }
     }
 
+    /// The names of this program's stores, from their first write until ``SecretStore/deleteAll()``; shows no prompt.
+    ///
+    /// An app with several accounts can have a store for each, named by the account, and find them with this.
+    ///
+    /// - Parameter group: The access group that shares the stores; nil for those of this program alone.
+    /// - Returns: the names, in order.
+    /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock, `damaged`, `denied` for a group of others.
+    public func stores(in group: String? = nil) async throws(TouchstoneError) -> [String] {
+        if let group { try ItemName.check(group, "group") }
+        return try await link.storeNames(in: group)
+    }
+
     /// Deletes all stores and keys of this program and of the groups that it shares; shows no prompt.
     ///
     /// Items that other APIs stored, such as `SecItemAdd`, are kept. Every later use of the deleted keys throws `deleted`.

@@ -59,6 +59,7 @@ enum FrontStrings {
         let rules = AccessRule.Need.allCases.map { AccessRule($0) }
         let weakened = AccessRule.biometry.acceptingLaterEnrolments().acceptingWeakBiometry()
             .requiring(.hardware).reusable(for: .milliseconds(1500))
+        let kept = AccessRule.passcode.acceptingBackups().requiring(.test)
         return [
             StoredString(
                 "services of stores",
@@ -76,8 +77,9 @@ enum FrontStrings {
                     "afterFirstUnlock",
                     "biometry.acceptingLaterEnrolments().acceptingWeakBiometry().requiring(hardware)"
                         + ".reusable(for: 1500 ms)",
+                    "passcode.acceptingBackups().requiring(test)",
                 ],
-                all: (rules + [weakened]).map(\.description)
+                all: (rules + [weakened, kept]).map(\.description)
             ),
             StoredString(
                 "levels of hardware",

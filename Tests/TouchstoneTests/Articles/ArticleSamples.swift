@@ -68,7 +68,9 @@ struct ArticleSamples {
         let session = SecretStore("session", rule: minute)
         let album = SecretStore("album", rule: .biometry.acceptingLaterEnrolments())
         let door = SecretStore("door", rule: .biometry.acceptingWeakBiometry())
-        return [session, album, door]
+        let lasting = AccessRule.biometryOrPasscode.acceptingLaterEnrolments()
+        let diary = SecretStore("diary", rule: lasting.acceptingBackups())
+        return [session, album, door, diary]
     }
 
     func hardwareKey() async throws -> DeviceSigningKey {
@@ -84,12 +86,31 @@ struct ArticleSamples {
         }
     }
 
-    func move(from old: SecretStore, to new: SecretStore) async throws {
-        let proof = try await Keychain.current.authenticate("Protect your notes")
-        defer { proof.end() }
-        let note: String = try await old.read("note", with: .proof(proof))
-        try await new.write(note, for: "note")
-        try await old.deleteAll()
+    func protect() async throws {
+        let former = SecretStore("com.example.notes", rule: .whenUnlocked)
+        let notes = SecretStore("com.example.notes", rule: .biometryOrPasscode)
+        try await notes.migrate(from: former, with: "Protect your notes")
+    }
+
+    struct Note: Codable, Equatable {
+        var text: String
+        var isPinned: Bool
+    }
+
+    func convert() async throws {
+        let texts = SecretStore("com.example.notes", rule: .biometryOrPasscode)
+        let notes = SecretStore("com.example.notes-2", rule: texts.rule)
+        try await notes.migrate(from: texts) { (text: String) in
+            Note(text: text, isPinned: false)
+        }
+    }
+
+    func remove(_ account: String) async throws -> [String] {
+        let prefix = "com.example.mail."
+        let names = try await Keychain.current.stores()
+        let accounts = names.filter { $0.hasPrefix(prefix) }
+        try await SecretStore(prefix + account).deleteAll()
+        return accounts
     }
 
     // MARK: "Moving from KeychainAccess or Valet"

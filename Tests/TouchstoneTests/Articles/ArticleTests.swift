@@ -58,14 +58,21 @@ struct ArticleTests {
                 try await ArticleSamples().hardwareKey()
             }
 
-            let old = SecretStore("old")
-            try await old.write("dear diary", for: "note")
-            let new = SecretStore("new", rule: .biometryOrPasscode)
-            try world.touches()
-            try await ArticleSamples().move(from: old, to: new)
-            #expect(try await old.status().isEmpty)
+            try await SecretStore("com.example.notes", rule: .whenUnlocked).write("dear diary", for: "note")
+            try await ArticleSamples().protect()
+            #expect(world.prompts == 0, "what was readable without a prompt moves without one")
             try world.answers()
-            #expect(try await new.read("note", as: String.self) == "dear diary")
+            try await ArticleSamples().convert()
+            #expect(world.prompts == 1)
+            let notes = SecretStore("com.example.notes-2", rule: .biometryOrPasscode)
+            let note = ArticleSamples.Note(text: "dear diary", isPinned: false)
+            #expect(try await notes.read("note") == note)
+            for account in ["ada", "alan"] {
+                try await SecretStore("com.example.mail." + account).write(account, for: "password")
+            }
+            let accounts = ["com.example.mail.ada", "com.example.mail.alan"]
+            #expect(try await ArticleSamples().remove("ada") == accounts)
+            #expect(try await ArticleSamples().remove("alan") == accounts.suffix(1))
 
             let tokens = SecretStore("tokens")
             try await tokens.write("before", for: "octocat")

@@ -17,17 +17,22 @@ extension AccessRule {
             case .whenUnlocked, .afterFirstUnlock: []
             }
         if isKey { flags.insert(.privateKeyUsage) }
-        let protection =
-            switch need {
-            case .afterFirstUnlock: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
-            case .whenUnlocked: kSecAttrAccessibleWhenUnlockedThisDeviceOnly
-            default: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
-            }
         var error: Unmanaged<CFError>?
         guard let control = SecAccessControlCreateWithFlags(nil, protection, flags, &error) else {
             let failure = error?.takeRetainedValue()
             throw TouchstoneError(.unsupported, part: "Security", cause: failure.map { "\($0)" })
         }
         return control
+    }
+
+    /// When the data can be read, and whether it stays on this device.
+    var protection: CFString {
+        switch (need, acceptsBackups) {
+        case (.afterFirstUnlock, false): kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+        case (.afterFirstUnlock, true): kSecAttrAccessibleAfterFirstUnlock
+        case (.whenUnlocked, false): kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+        case (_, true): kSecAttrAccessibleWhenUnlocked
+        case (_, false): kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
+        }
     }
 }

@@ -34,10 +34,7 @@ struct KeychainCalls: Sendable {
         if let rule = password.rule, rule.asks {
             attributes[kSecAttrAccessControl] = try rule.control()
         } else {
-            attributes[kSecAttrAccessible] =
-                password.rule?.need == .whenUnlocked
-                ? kSecAttrAccessibleWhenUnlockedThisDeviceOnly
-                : kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+            attributes[kSecAttrAccessible] = (password.rule ?? .afterFirstUnlock).protection
         }
         let status = try perform(under: nil) { SecItemAdd(query(attributes), nil) }
         if status == errSecDuplicateItem { return false }
@@ -82,9 +79,27 @@ struct KeychainCalls: Sendable {
 
     /// Lists the passwords, invalidated ones included; shows no prompt.
     func list(_ item: PasswordQuery) throws(TouchstoneError) -> [ListedPassword] {
-        let present = try accounts(item)
-        let lost = try Mark.lost(item, beside: present, self)
-        return present.map { ListedPassword(account: $0, standing: .present) } + lost
+        let present = try attributes(item).compactMap { found in
+            (found[kSecAttrAccount as String] as? String).map { account in
+                ListedPassword(
+                    account: account,
+                    standing: .present,
+                    version: (found[kSecAttrGeneric as String] as? Data).map { Array($0) } ?? [],
+                    rule: found[kSecAttrComment as String] as? String
+                )
+            }
+        }
+        return present + (try Mark.lost(item, beside: Set(present.map(\.account)), self))
+    }
+
+    /// The services of all passwords that have an account; shows no prompt.
+    func services(withAccount account: String, group: String?) throws(TouchstoneError) -> [String] {
+        var values: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrAccount: account,
+            kSecUseDataProtectionKeychain: true,
+        ]
+        values[kSecAttrAccessGroup] = group
+        return try attributes(values).compactMap { $0[kSecAttrService as String] as? String }
     }
 
     /// The accounts of the passwords that exist; shows no prompt.
@@ -119,6 +134,42 @@ struct KeychainCalls: Sendable {
         let status = try perform(under: rule) { SecItemUpdate(query(item.values), changes as CFDictionary) }
         if status == errSecItemNotFound, rule.asks, try Mark(item).isOfLost(self) { throw .invalidatedItem }
         guard status == errSecSuccess else { throw TouchstoneError(status: status, asks: rule.asks) }
+    }
+
+    /// Changes passwords to other attributes and another rule, and to other bytes if there are some, after the authentication that
+    /// their present rule requires; without an account all that match, one after the other.
+    ///
+    /// - Throws: ``TouchstoneError`` with `notFound`, or `alreadyExists` for a name that is taken.
+    func move(
+        _ item: PasswordQuery,
+        under rule: AccessRule,
+        to password: NewPassword
+    ) throws(TouchstoneError) {
+        guard item.account != nil else {
+            for account in try accounts(item).sorted() {
+                var one = item
+                one.account = account
+                try move(one, under: rule, to: password)
+            }
+            return
+        }
+        var new = password.attributes
+        new.account = item.account
+        // As in ``delete(_:)``: what is interrupted in between does not count as lost.
+        let old = Mark(item)
+        let wasMarked = rule.asks ? try old.hasStored(self) : false
+        if wasMarked { try old.set(.pending, self) }
+        var changes = new.changes
+        changes[kSecAttrAccessControl] = try (password.rule ?? .afterFirstUnlock).control()
+        if let bytes = password.bytes { changes[kSecValueData] = bytes }
+        let status = try perform(under: rule) { SecItemUpdate(query(item.values), changes as CFDictionary) }
+        guard status == errSecSuccess else {
+            if wasMarked { try old.set(.stored, self) }
+            throw TouchstoneError(status: status, asks: rule.asks)
+        }
+        // The new mark may have the same name.
+        if wasMarked { _ = try deleteAlone(old.query) }
+        if password.rule?.asks == true { try Mark(new).set(.stored, self) }
     }
 
     /// Changes the attributes of a password to those of another query.

@@ -64,6 +64,13 @@ struct KeychainLink: Sendable {
         process.add(listener)
     }
 
+    /// Calls `listener` after each call of this process; the system reports no changes by others.
+    ///
+    /// - Returns: a closure that removes the listener.
+    func listenToItems(_ listener: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        process.add { _ in listener() }
+    }
+
     /// Nil: the system reports no misses.
     func listenToMisses(_: @escaping @Sendable (TouchMiss) -> Void) -> (@Sendable () -> Void)? { nil }
 }

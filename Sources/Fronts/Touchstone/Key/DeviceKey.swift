@@ -98,7 +98,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         in keychain: Keychain = .current
     ) async throws(TouchstoneError) -> DeviceKey {
         let place = try KeyPlace(purpose: purpose, name: name, group: group)
-        try rule.check()
+        try rule.checkForKey()
         let lifetime = KeyLifetime(starts: starts, expires: expires, uses: uses)
         try lifetime.check()
         let link = keychain.link

@@ -19,10 +19,12 @@ extension AccessRule {
         if wantsStrongSensor { flags.insert(.strongSensor) }
         if isKey { flags.insert(.privateKeyUsage) }
         let accessibility: Accessibility =
-            switch need {
-            case .afterFirstUnlock: .afterFirstUnlockThisDeviceOnly
-            case .whenUnlocked: .whenUnlockedThisDeviceOnly
-            default: .whenPasscodeSetThisDeviceOnly
+            switch (need, acceptsBackups) {
+            case (.afterFirstUnlock, false): .afterFirstUnlockThisDeviceOnly
+            case (.afterFirstUnlock, true): .afterFirstUnlock
+            case (.whenUnlocked, false): .whenUnlockedThisDeviceOnly
+            case (_, true): .whenUnlocked
+            case (_, false): .whenPasscodeSetThisDeviceOnly
             }
         return try AccessControl(accessibility: accessibility, flags: flags)
     }

@@ -54,28 +54,40 @@ final class ChangeWatch: Sendable {
         var lastListener: UInt64 = 0
     }
 
-    private static let all = Guarded<[ObjectIdentifier: ChangeWatch]>([:])
+    /// What is watched: a keychain, and whether its items too, which has a connection of its own.
+    private struct Place: Hashable {
+        let client: ObjectIdentifier
+        let tellsItems: Bool
+
+        init(_ client: RemoteKeychain, tellsItems: Bool = false) {
+            self.client = ObjectIdentifier(client)
+            self.tellsItems = tellsItems
+        }
+    }
+
+    private static let all = Guarded<[Place: ChangeWatch]>([:])
 
     /// Retained so that its `ObjectIdentifier` is not reused.
     private let client: RemoteKeychain
+    private let place: Place
     private let state = Guarded(State())
 
-    private init(_ client: RemoteKeychain) { self.client = client }
+    private init(_ client: RemoteKeychain, _ place: Place) { (self.client, self.place) = (client, place) }
 
     /// The watch of a keychain, made if there is none; it is removed when it is idle.
     static func of(_ client: RemoteKeychain) -> ChangeWatch {
         all.withLock { all in
-            let key = ObjectIdentifier(client)
-            if let watch = all[key] { return watch }
-            let watch = ChangeWatch(client)
-            all[key] = watch
+            let place = Place(client)
+            if let watch = all[place] { return watch }
+            let watch = ChangeWatch(client, place)
+            all[place] = watch
             return watch
         }
     }
 
     /// Sends an event of this process to the listeners.
     static func tell(_ client: RemoteKeychain, _ event: @autoclosure () -> SecurityEvent) {
-        guard let watch = all.withLock({ $0[ObjectIdentifier(client)] }) else { return }
+        guard let watch = all.withLock({ $0[Place(client)] }) else { return }
         let listeners = watch.state.withLock { Array($0.listeners.values) }
         guard !listeners.isEmpty else { return }
         let happening = Happening.own(event())
@@ -124,14 +136,20 @@ final class ChangeWatch: Sendable {
 
     // MARK: Listening
 
-    /// Calls `listener` for each change and for each event of this process.
+    /// Calls `listener` for each change and for each event of this process; with `tellsItems` for changes only, those of this program's
+    /// items included.
     ///
     /// - Returns: a closure that removes the listener.
-    static func listen(to client: RemoteKeychain, _ listener: @escaping Listener) -> @Sendable () -> Void {
+    static func listen(
+        to client: RemoteKeychain,
+        tellsItems: Bool = false,
+        _ listener: @escaping Listener
+    ) -> @Sendable () -> Void {
+        let place = Place(client, tellsItems: tellsItems)
         // Hold both locks, so that the watch is not removed in between.
         let (watch, number) = all.withLock { all in
-            let watch = all[ObjectIdentifier(client)] ?? ChangeWatch(client)
-            all[ObjectIdentifier(client)] = watch
+            let watch = all[place] ?? ChangeWatch(client, place)
+            all[place] = watch
             let number = watch.state.withLock { state in
                 state.lastListener += 1
                 state.listeners[state.lastListener] = listener
@@ -156,7 +174,9 @@ final class ChangeWatch: Sendable {
         let failure = BlockingThread.start { [self] in
             // If the daemon is not running or exits, the thread ends and each question is sent to the daemon
             // again.
-            try? client.separate().watch(cancellation: cancellation) { self.hear($0) }
+            try? client.separate().watch(tellsItems: place.tellsItems, cancellation: cancellation) {
+                self.hear($0)
+            }
             ended()
         }
         guard failure == 0 else { return ended() }
@@ -183,10 +203,9 @@ final class ChangeWatch: Sendable {
         }
         guard !listeners.isEmpty else {
             Self.all.withLock { all in
-                let key = ObjectIdentifier(client)
                 // Another thread may have started the watch again.
-                if all[key] === self, state.withLock({ $0.running == nil && $0.listeners.isEmpty }) {
-                    all[key] = nil
+                if all[place] === self, state.withLock({ $0.running == nil && $0.listeners.isEmpty }) {
+                    all[place] = nil
                 }
             }
             return
@@ -231,6 +250,13 @@ extension KeychainLink {
             }
         }
     }
+
+    /// Calls `listener` when items of this program or of its groups may have changed, and as soon as the daemon reports changes.
+    ///
+    /// - Returns: a closure that removes the listener.
+    func listenToItems(_ listener: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        ChangeWatch.listen(to: client, tellsItems: true) { _ in listener() }
+    }
 }
 
 extension SecurityEvent {
@@ -243,7 +269,7 @@ extension SecurityEvent {
         case .invalidated: kind = .invalidated
         case .assurance: kind = .assuranceChanged
         case .tampering: kind = .rolledBack
-        case .passcode, .unlocked, .locked, .sensor, .lockoutEnd: return nil
+        case .passcode, .unlocked, .locked, .sensor, .lockoutEnd, .items: return nil
         }
         self.init(kind, at: Date(timeIntervalSince1970: Double(change.time) / 1e6))
     }

@@ -65,10 +65,32 @@ struct KeychainCalls {
                     item.invalidated.map {
                         .invalidated($0 > 0 ? Date(timeIntervalSince1970: Double($0) / 1e6) : nil)
                     } ?? .present
-                listed.append(ListedPassword(account: account, standing: standing))
+                var password = ListedPassword(account: account, standing: standing)
+                if case .data(let version)? = item.attributes?[.generic] { password.version = version }
+                if case .string(let rule)? = item.attributes?[.comment] { password.rule = rule }
+                listed.append(password)
             }
         }
         return listed
+    }
+
+    /// The services of all passwords that have an account; shows no prompt.
+    func services(withAccount account: String, group: String?) throws(TouchstoneError) -> [String] {
+        var services: [String] = []
+        try ifPresent { () throws(TouchstoneError) in
+            var attributes: ItemAttributes = [.account: .string(account)]
+            attributes[.accessGroup] = group.map { .string($0) }
+            let query = ItemQuery(
+                itemClass: .genericPassword,
+                attributes: attributes,
+                limit: .all,
+                returns: .attributes
+            )
+            try copy(query, isShown: false).forEach { item in
+                if case .string(let service)? = item.attributes?[.service] { services.append(service) }
+            }
+        }
+        return services
     }
 
     /// Replaces the bytes and the attribute `generic` of a password.
@@ -80,19 +102,20 @@ struct KeychainCalls {
         under rule: AccessRule,
         generic: [UInt8]
     ) throws(TouchstoneError) {
-        try below { () throws(KeychainError) in
-            let room = try LockedRoom.shared.reserve(bytes.count, cancellation: cancellation)
-            defer { withExtendedLifetime(room) {} }
-            let update = UpdateItems(
-                query: query.itemQuery([]),
-                attributes: [.generic: .data(generic)],
-                accessControl: nil,
-                data: try SecretBytes.locked(bytes),
-                context: context,
-                prompt: prompt
-            )
-            try client.update(update, cancellation: cancellation)
-        }
+        try update(query, [.generic: .data(generic)], bytes: bytes, context: context)
+    }
+
+    /// Changes passwords to other attributes and another rule, and to other bytes if there are some, after the authentication that
+    /// their present rule requires; without an account all that match, in one transaction.
+    ///
+    /// - Throws: ``TouchstoneError`` with `notFound`, or `alreadyExists` for a name that is taken.
+    func move(
+        _ query: PasswordQuery,
+        under rule: AccessRule,
+        to password: NewPassword
+    ) throws(TouchstoneError) {
+        let control = try below { () throws(KeychainError) in try password.accessControl() }
+        try update(query, password.storedAttributes, control, bytes: password.bytes, context: context)
     }
 
     /// Whether a password names private keys that are deleted with it.
@@ -106,16 +129,7 @@ struct KeychainCalls {
     ///
     /// - Throws: ``TouchstoneError`` with `notFound`.
     func rename(_ query: PasswordQuery, to other: PasswordQuery) throws(TouchstoneError) {
-        try below { () throws(KeychainError) in
-            let update = UpdateItems(
-                query: query.itemQuery([]),
-                attributes: other.values,
-                accessControl: nil,
-                data: nil,
-                prompt: prompt
-            )
-            try client.update(update, cancellation: cancellation)
-        }
+        try update(query, other.values)
     }
 
     /// Deletes the matching passwords, invalidated ones included; shows no prompt.
@@ -148,6 +162,28 @@ struct KeychainCalls {
     func level() throws(TouchstoneError) -> HardwareLevel { try HardwareLevel(of: client) }
 
     // MARK: Parts
+
+    private func update(
+        _ query: PasswordQuery,
+        _ attributes: ItemAttributes,
+        _ control: AccessControl? = nil,
+        bytes: Data? = nil,
+        context: UInt64? = nil
+    ) throws(TouchstoneError) {
+        try below { () throws(KeychainError) in
+            let room = try LockedRoom.shared.reserve(bytes?.count ?? 0, cancellation: cancellation)
+            defer { withExtendedLifetime(room) {} }
+            let update = UpdateItems(
+                query: query.itemQuery([]),
+                attributes: attributes,
+                accessControl: control,
+                data: try bytes.map { bytes throws(KeychainError) in try SecretBytes.locked(bytes) },
+                context: context,
+                prompt: prompt
+            )
+            try client.update(update, cancellation: cancellation)
+        }
+    }
 
     // `isShown`: whether to use the context; a request that lists items needs none.
     private func copy(_ query: ItemQuery, isShown: Bool = true) throws(TouchstoneError) -> ItemResults {

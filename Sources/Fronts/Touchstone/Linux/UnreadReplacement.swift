@@ -51,7 +51,7 @@ extension StoreCalls {
         try calls.put(
             NewPassword(
                 attributes: place.query(StorePlace.marker, version: version),
-                rule: nil,
+                rule: rule.ofMarker,
                 bytes: nil
             ),
             inPlaceOf: marker

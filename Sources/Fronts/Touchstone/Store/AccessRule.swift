@@ -1,8 +1,8 @@
 /// What every use of a store or key requires: fixed when it is made, and never weakened by a call.
 ///
 /// The constants are the strict rules; the methods that weaken a rule begin with `accepting` or `reusable`, so that a search
-/// finds them. Data under a rule stays on this device and is invalidated when the passcode is removed. The keychain enforces
-/// the rule: without the required authentication the bytes cannot be decrypted.
+/// finds them. Data under a rule stays on this device and is invalidated when the passcode is removed, unless the rule is
+/// ``acceptingBackups()``. The keychain enforces the rule: without the required authentication the bytes cannot be decrypted.
 ///
 /// ```swift
 /// let rule: AccessRule = .biometry.reusable(for: .seconds(60))
@@ -28,6 +28,7 @@ public struct AccessRule: Sendable, Hashable {
     let need: Need
     var acceptsLaterEnrolments = false
     var acceptsWeakBiometry = false
+    var acceptsBackups = false
     var level: HardwareLevel?
     /// The maximum age of a prompt that authorises a use.
     var reuse: Duration = .zero
@@ -61,6 +62,14 @@ public struct AccessRule: Sendable, Hashable {
         changed { $0.acceptsWeakBiometry = need.hasBiometry }
     }
 
+    /// The same rule, but the values go into the user's backups and come back from them, to this program and under this rule.
+    ///
+    /// For what cannot be made again, such as a diary: on Linux `touchstone backup` writes a file that only the recovery code opens,
+    /// on another machine too. A backup restores no set of enrolled fingers, so a rule with biometry has to be
+    /// ``acceptingLaterEnrolments()`` as well: otherwise a store throws `unsupported` where it is used. So does a key, which never leaves
+    /// its device.
+    public func acceptingBackups() -> AccessRule { changed { $0.acceptsBackups = true } }
+
     /// The same rule, but only with hardware protection of at least `level`; otherwise uses throw
     /// `hardwareTooWeak`.
     public func requiring(_ level: HardwareLevel) -> AccessRule { changed { $0.level = level } }
@@ -89,10 +98,27 @@ public struct AccessRule: Sendable, Hashable {
         }
     }
 
-    /// - Throws: ``TouchstoneError`` with `limitExceeded`.
+    /// - Throws: ``TouchstoneError`` with `limitExceeded`, or `unsupported` for a rule that no backup can restore.
     func check() throws(TouchstoneError) {
         guard reuse >= .zero, reuse <= Self.longestReuse else { throw .limit("reusable: at most 300 s") }
+        guard !acceptsBackups || !need.hasBiometry || acceptsLaterEnrolments else {
+            throw TouchstoneError(
+                .unsupported,
+                details: ["acceptingBackups: a rule with biometry has to be acceptingLaterEnrolments too"]
+            )
+        }
     }
+
+    /// - Throws: ``TouchstoneError`` as ``check()``, and `unsupported` for a rule with backups.
+    func checkForKey() throws(TouchstoneError) {
+        try check()
+        guard !acceptsBackups else {
+            throw TouchstoneError(.unsupported, details: ["acceptingBackups: a key never leaves its device"])
+        }
+    }
+
+    /// The rule of the marker of a store with this rule, which goes where the values go; nil for the usual one.
+    var ofMarker: AccessRule? { acceptsBackups ? .afterFirstUnlock.acceptingBackups() : nil }
 }
 
 extension AccessRule: CustomStringConvertible {
@@ -101,6 +127,7 @@ extension AccessRule: CustomStringConvertible {
         var text = need.rawValue
         if acceptsLaterEnrolments { text += ".acceptingLaterEnrolments()" }
         if acceptsWeakBiometry { text += ".acceptingWeakBiometry()" }
+        if acceptsBackups { text += ".acceptingBackups()" }
         if let level { text += ".requiring(\(level.storedName))" }
         if reuse != .zero { text += ".reusable(for: \(reuse.milliseconds) ms)" }
         return text

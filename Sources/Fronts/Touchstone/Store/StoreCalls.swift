@@ -5,11 +5,11 @@ struct StoreCalls {
     let calls: KeychainCalls
     let access: StoreAccess
 
-    private var rule: AccessRule { access.store.rule }
-    private var place: StorePlace { StorePlace(access.store) }
+    var rule: AccessRule { access.store.rule }
+    var place: StorePlace { StorePlace(access.store) }
 
     /// Runs a request; if it needs a prompt although the proof met the rule, the proof has ended.
-    private func request<R: ~Copyable>(_ body: () throws(TouchstoneError) -> R) throws(TouchstoneError) -> R {
+    func request<R: ~Copyable>(_ body: () throws(TouchstoneError) -> R) throws(TouchstoneError) -> R {
         do throws(TouchstoneError) {
             return try body()
         } catch {
@@ -35,32 +35,37 @@ struct StoreCalls {
         if let made = try markedRule() { return try compare(made) }
         guard makes else { return }
         let isNew = try request { () throws(TouchstoneError) in
-            let marker = place.query(StorePlace.marker, version: Array(rule.description.utf8))
-            return try calls.add(NewPassword(attributes: marker, rule: nil, bytes: nil))
+            try calls.add(marker)
         }
         // Another program stored its rule first.
         if !isNew, let made = try markedRule() { try compare(made) }
     }
 
-    private func checkLevel() throws(TouchstoneError) {
+    /// The item that fixes the store's rule.
+    var marker: NewPassword {
+        let attributes = place.query(StorePlace.marker, version: Array(rule.description.utf8))
+        return NewPassword(attributes: attributes, rule: rule.ofMarker, bytes: nil)
+    }
+
+    func checkLevel() throws(TouchstoneError) {
         guard rule.level != nil else { return }
         try rule.checkLevel(try request { () throws(TouchstoneError) in try calls.level() })
     }
 
-    private func checkSensor() throws(TouchstoneError) {
+    func checkSensor() throws(TouchstoneError) {
         var shown: PromptSession?
         if case .proof(let proof) = access.permission.kind { shown = proof.session }
         try calls.checkSensor(rule, shown: shown)
     }
 
-    private func compare(_ made: String) throws(TouchstoneError) {
+    func compare(_ made: String) throws(TouchstoneError) {
         guard made == rule.description else {
             throw .mismatch(made: made, askedFor: rule)
         }
     }
 
     /// The source form of the rule that the store was made with; nil for a store that was never written.
-    private func markedRule() throws(TouchstoneError) -> String? {
+    func markedRule() throws(TouchstoneError) -> String? {
         try calls.generic(of: place.query(StorePlace.marker)).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -75,6 +80,7 @@ struct StoreCalls {
         try request { () throws(TouchstoneError) in
             if let found = try calls.list(place.query(key)).first {
                 if case .invalidated = found.standing { throw .invalidatedItem }
+                if let made = found.rule { try compare(made) }
                 return false
             }
             let attributes = place.query(key, version: StorePlace.newVersion(), rule: rule)
@@ -96,18 +102,26 @@ struct StoreCalls {
 
     /// Reads a secret, after the authentication that its rule requires.
     ///
-    /// Takes one request if the secret exists: the store's marker is read only for a secret that is not
-    /// found.
+    /// Takes one request if the secret exists: the rules of the store and of the secret are read only for a secret that is not found.
     func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
         try checkLevel()
         try checkSensor()
         do throws(TouchstoneError) {
-            return try request { () throws(TouchstoneError) in
-                try calls.copy(place.query(key, rule: rule), under: rule)
-            }
+            return try copy(key)
         } catch {
-            if error.code == .notFound, let made = try markedRule() { try compare(made) }
+            if error.code == .notFound, let made = try markedRule() {
+                try compare(made)
+                // A migration to this rule has not come to this value yet, or one from it is past it.
+                if let made = try calls.list(place.query(key)).first?.rule { try compare(made) }
+            }
             throw error
+        }
+    }
+
+    /// Reads a secret under this rule without any check before.
+    func copy(_ key: String) throws(TouchstoneError) -> FoundSecret {
+        try request { () throws(TouchstoneError) in
+            try calls.copy(place.query(key, rule: rule), under: rule)
         }
     }
 

@@ -15,10 +15,15 @@ struct StorePlace: Sendable, Hashable {
     private let group: String?
 
     init(_ store: SecretStore) {
-        let group = store.group ?? ""
+        service = Self.prefix(of: store.group) + store.name
+        group = store.group
+    }
+
+    /// The prefix of the services of a group's stores.
+    static func prefix(of group: String?) -> String {
+        let group = group ?? ""
         // The length distinguishes `a:b` without a group from `b` in the group `a`.
-        service = Self.prefix + "\(group.utf8.count):\(group):\(store.name)"
-        self.group = store.group
+        return prefix + "\(group.utf8.count):\(group):"
     }
 
     /// The marker's account, which is not a valid key.
@@ -164,6 +169,17 @@ extension KeychainLink {
         }
     }
 
+    /// The names of the stores of a group that have a marker, in order.
+    func storeNames(in group: String?) async throws(TouchstoneError) -> [String] {
+        let prefix = StorePlace.prefix(of: group)
+        return try await call(nil) { calls throws(TouchstoneError) in
+            // Bytes: a name may begin with a combining character.
+            try calls.services(withAccount: StorePlace.marker, group: group)
+                .filter { $0.utf8.starts(with: prefix.utf8) }
+                .map { String(decoding: $0.utf8.dropFirst(prefix.utf8.count), as: UTF8.self) }.sorted()
+        }
+    }
+
     /// Deletes one secret.
     func delete(_ key: String, _ access: StoreAccess) async throws(TouchstoneError) -> Deletion {
         try await recording(access.item) { () throws(TouchstoneError) in
@@ -182,7 +198,7 @@ extension KeychainLink {
         }
     }
 
-    private func onStore<R: Sendable>(
+    func onStore<R: Sendable>(
         _ access: StoreAccess,
         _ context: StoreContext,
         _ body: @escaping @Sendable (StoreCalls) throws(TouchstoneError) -> R

@@ -26,8 +26,12 @@ struct NewPassword: Sendable {
 struct ListedPassword: Sendable {
     let account: String
     let standing: Standing
+    /// The attribute `generic`; empty for none.
+    var version: [UInt8] = []
+    /// The attribute `comment`.
+    var rule: String?
 
-    enum Standing: Sendable {
+    enum Standing: Sendable, Hashable {
         case present
         /// It can never be opened again; with the time of the invalidation, if known.
         case invalidated(Date?)
