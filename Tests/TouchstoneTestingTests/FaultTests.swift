@@ -157,7 +157,9 @@ struct FaultTests {
     @Test("a fault of a missing part is an error that names the argument to give")
     func missingPart() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
-        for (fault, word) in [(TestFault.unplug, "reader"), (.chipLockout, "chip:"), (.chipSwap, "chip:")] {
+        for (fault, word) in [
+            (TestFault.unplug, "reader"), (.replug, "reader"), (.chipLockout, "chip:"), (.chipSwap, "chip:"),
+        ] {
             let error = await #expect(throws: TestKitError.self) { try await keychain.cause(fault) }
             #expect(error?.description.contains(word) == true)
         }

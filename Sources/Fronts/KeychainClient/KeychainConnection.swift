@@ -8,6 +8,12 @@ package enum KeychainConnection {
     /// Where prompts appear; nil for the terminal and display of this process.
     @TaskLocal package static var promptOrigin: PromptOrigin?
 
+    /// A closure that uses this task's keychain and prompt origin on whatever thread it runs.
+    package static func keeping(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let (keychain, origin) = (current, promptOrigin)
+        return { $current.withValue(keychain) { $promptOrigin.withValue(origin, operation: body) } }
+    }
+
     /// The prompt origin for a request made now.
     ///
     /// Cached briefly: finding the terminal costs more than the rest of a query here, and few programs change

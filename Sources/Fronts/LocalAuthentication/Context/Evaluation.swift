@@ -8,7 +8,7 @@ final class Evaluation: Sendable {
     typealias Reply = @Sendable (Bool, (any Error)?) -> Void
 
     /// The queue for short requests to the daemon and for ending evaluations.
-    static let queue = DispatchQueue(label: "LocalAuthentication", attributes: .concurrent)
+    private static let queue = DispatchQueue(label: "LocalAuthentication", attributes: .concurrent)
 
     /// Cancels the request and removes the prompt.
     let cancellation = Cancellation()
@@ -16,9 +16,17 @@ final class Evaluation: Sendable {
 
     init(reply: @escaping Reply) { self.reply = Guarded(reply) }
 
-    /// Runs `body`, which waits for the user, on a thread of its own: dispatch queues have few threads and are
-    /// slow to add more.
-    static func start(_ body: @escaping @Sendable () -> Void) { Thread.detachNewThread(body) }
+    /// Runs `body`, which waits for the user, on a thread of its own: dispatch queues have few threads and are slow to add more.
+    ///
+    /// What the app does in its reply uses the caller's keychain.
+    static func start(_ body: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread(KeychainConnection.keeping(body))
+    }
+
+    /// Runs a short `body`, and the app's handler in it, on the queue with the caller's keychain.
+    static func later(_ body: @escaping @Sendable () -> Void) {
+        queue.async(execute: KeychainConnection.keeping(body))
+    }
 
     /// Calls the reply, unless it was called before.
     func finish(_ error: LAError?) {
@@ -28,7 +36,7 @@ final class Evaluation: Sendable {
 
     /// Ends the evaluation for the app: calls the reply at once and removes the prompt.
     func end() {
-        Self.queue.async {
+        Self.later {
             self.finish(LAError(AuthenticationError(.appCancel)))
             self.cancellation.cancel()
         }

@@ -244,7 +244,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     }
 
     private func forgetAtDaemon() {
-        Evaluation.queue.async { [keychain, number] in
+        Evaluation.later { [keychain, number] in
             // A daemon that cannot be reached has already discarded the context.
             try? keychain.invalidateContext(number)
         }

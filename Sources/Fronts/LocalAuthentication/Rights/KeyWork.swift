@@ -9,7 +9,7 @@ enum KeyWork {
         _ handler: @escaping @Sendable (Data?, (any Error)?) -> Void,
         _ work: @escaping @Sendable (UnsafeMutablePointer<Unmanaged<CFError>?>) -> CFData?
     ) {
-        Evaluation.queue.async {
+        Evaluation.later {
             var failure: Unmanaged<CFError>?
             if let result = work(&failure) {
                 handler(result as Data, nil)

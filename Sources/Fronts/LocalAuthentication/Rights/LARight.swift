@@ -95,7 +95,7 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
     /// - Parameter handler: called once, on a private queue, with the error that prevents it, or nil.
     open func checkCanAuthorize(completion handler: @escaping @Sendable ((any Error)?) -> Void) {
         let context = authorization.freshContext
-        Evaluation.queue.async { [requirement] in
+        Evaluation.later { [requirement] in
             do throws(KeychainError) {
                 try self.confirm()
                 handler(context.evaluability(of: requirement.policy))

@@ -157,9 +157,9 @@ public final class LARightStore: NSObject, Sendable {
         _ work: @escaping @Sendable (Place) throws(KeychainError) -> Value
     ) {
         let place = Place()
-        Evaluation.queue.async {
+        Evaluation.later {
             do throws(KeychainError) {
-                handler(try place.run(work), nil)
+                handler(try work(place), nil)
             } catch {
                 handler(nil, error.errorForApps)
             }
@@ -185,15 +185,4 @@ public final class LARightStore: NSObject, Sendable {
 private struct Place: Sendable {
     let keychain = KeychainConnection.current
     let prompt = PromptFields(origin: KeychainConnection.originOfNow)
-    private let promptOrigin = KeychainConnection.promptOrigin
-
-    /// Runs `work` on another thread with the caller's task-local values.
-    func run<Value>(_ work: (Place) throws(KeychainError) -> Value) throws(KeychainError) -> Value {
-        let result = KeychainConnection.$current.withValue(keychain) {
-            KeychainConnection.$promptOrigin.withValue(promptOrigin) {
-                Result { () throws(KeychainError) in try work(self) }
-            }
-        }
-        return try result.get()
-    }
 }

@@ -18,7 +18,7 @@ public final class LASecret: NSObject, Sendable {
     /// - Parameter handler: called once, on a private queue, with the data or an error:
     ///   ``LAError/Code/notInteractive`` if the right is not authorized.
     public func loadData(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
-        Evaluation.queue.async { [right] in
+        Evaluation.later { [right] in
             do throws(KeychainError) {
                 handler(try RightItem(right.identifier).secret(of: right), nil)
             } catch {

@@ -65,7 +65,7 @@ final class RightAuthorization: Sendable {
             defer { progress = Progress(state: .notAuthorized, context: fresh) }
             return (progress.context, progress.waiting)
         }
-        Evaluation.queue.async {
+        Evaluation.later {
             old.invalidateAndWait()
             for handler in waiting { handler(LAError(AuthenticationError(.appCancel))) }
             handler()

@@ -10,6 +10,7 @@ extension KeychainParts {
         switch fault {
         case .unplug: try await unplug()
         case .replug:
+            guard sensor != nil else { throw TestKitError.unexpected("there is no reader to plug in") }
             try await bus.killFprintd()
             try await bus.startFprintd()
         case .daemonCrash: try await restart(with: SIGKILL)

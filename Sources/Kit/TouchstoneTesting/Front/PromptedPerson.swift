@@ -66,13 +66,15 @@ private final class PromptDesk: Sendable {
         var enrolled: [TestFinger] = []
         var prompts: [TestPrompt] = []
         var hand: Hand?
-        /// What was done at the last box; a box may come back for the same prompt.
-        var last: (deed: TestDeed, prompt: TestPrompt)?
+        /// What was done at the last box; a prompt may have several.
+        var last: (deed: TestDeed, box: Box)?
         var answers: [String: CInt] = [:]
         /// The process of the last box that accepts a finger.
         var fingerBox: Int32?
         var code = ""
         var touches = 20
+        /// The number of wrong passcodes that were typed, no two of them the same.
+        var typos = 0
     }
 
     let directory: TemporaryDirectory
@@ -119,7 +121,7 @@ private final class PromptDesk: Sendable {
             esac
             """
         return [
-            "SETDESC": "description=$line; echo OK", "SETERROR": "error=error; echo OK",
+            "SETDESC": "description=$line; echo OK", "SETERROR": "error=$line; echo OK",
             "SETPROMPT": "label=$line; echo OK", "SETREPEAT": "repeated=1; echo OK",
             "CONFIRM": box, "GETPIN": box,
         ]
@@ -146,15 +148,23 @@ private final class PromptDesk: Sendable {
         let deed = state.withLock { state -> TestDeed in
             if let code = box.code { state.code = code }
             state.fingerBox = box.takesFinger ? box.processID : nil
-            if box.isAgain, let last = state.last { return last.deed }
-            if !box.takesFinger, let last = state.last, last.deed.endsInPasscode, last.prompt == box.prompt {
+            if let last = state.last, box.continues(last.box, after: last.deed) {
+                // What is left to do after the passcode is a touch.
+                let isTyped = last.box.asksPasscodeFirst && last.deed.kind == .typesPasscode
+                let deed = isTyped ? .usual : last.deed
+                state.last = (deed, box)
+                return deed
+            }
+            if !box.takesFinger, let last = state.last, last.deed.endsInPasscode,
+                last.box.prompt == box.prompt
+            {
                 // Type the passcode after the fallback button.
                 state.last = nil
                 return .typesPasscode
             }
             let deed = state.deeds.isEmpty ? .usual : state.deeds.removeFirst()
             state.prompts.append(box.prompt)
-            state.last = (deed, box.prompt)
+            state.last = (deed, box)
             return deed
         }
         let (enrolled, code) = state.withLock { ($0.enrolled, $0.code) }
@@ -164,6 +174,12 @@ private final class PromptDesk: Sendable {
         case .cancels: send("cancel", to: box)
         case .ignores: break
         case .typesPasscode: send(affirmative, to: box)
+        case .mistypesPasscode:
+            let number = state.withLock { state in
+                state.typos += 1
+                return state.typos
+            }
+            send(box.hasField && !box.saysWait ? "type wrong passcode \(number)" : "cancel", to: box)
         case .choosesFallback(let index):
             let isOther = box.page.map { $0 != index + 1 } ?? false
             send(isOther ? "next" : affirmative, to: box)
@@ -172,7 +188,7 @@ private final class PromptDesk: Sendable {
             touch(finger, at: box)
         case .touches(let finger):
             guard !box.takesFinger else { return touch(finger, at: box) }
-            send(enrolled.contains(finger) ? affirmative : "cancel", to: box)
+            send(enrolled.contains(finger) || box.asksPasscodeFirst ? affirmative : "cancel", to: box)
         }
     }
 
@@ -205,10 +221,16 @@ private struct Box {
     let name: String
     let processID: Int32
     let hasField: Bool
-    /// Whether it is shown again after a wrong finger or passcode.
-    let isAgain: Bool
+    /// Whether it is shown again after a wrong finger or passcode, or says why no finger counts.
+    private let hasMessage: Bool
     /// Whether it accepts a finger on the sensor.
     let takesFinger: Bool
+    /// Whether it asks for the passcode, and the same prompt for a finger afterwards.
+    let asksPasscodeFirst: Bool
+    /// Whether it says why the passcode is asked for in place of a finger: in a new prompt, or once fingers failed at this one.
+    private let refusesFingers: Bool
+    /// Whether it says how long to wait after wrong passcodes.
+    let saysWait: Bool
     /// Whether it asks for the recovery code.
     let wantsCode: Bool
     /// The recovery code that it shows.
@@ -218,6 +240,11 @@ private struct Box {
     let prompt: TestPrompt
 
     private static let pageOpening = "Another way: "
+    private static let refusals = [
+        "Fingers are off until", "The enrolled fingers have changed: passcode first",
+        "Fingers wait for the passcode",
+        "The fingerprint sensor has not answered yet",
+    ]
 
     init?(_ line: String) {
         let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
@@ -234,11 +261,27 @@ private struct Box {
             .flatMap { Int($0.dropFirst(Self.pageOpening.count).prefix(while: \.isNumber)) }
         // A box without a field shows the error below its heading.
         let heading = ours.range(of: "\n\n").map { ours[..<$0.lowerBound] } ?? ""
-        isAgain = !parts[2].isEmpty || heading.contains("\n")
-        takesFinger = ours.contains("sensor")
+        hasMessage = !parts[2].isEmpty || heading.contains("\n")
+        takesFinger = prompt.takesFinger
+        asksPasscodeFirst = ours.contains("passcode first, then touch the sensor")
+        let message = parts[2].removingPercentEncoding ?? parts[2]
+        saysWait = message.contains("Wait ")
+        refusesFingers = Self.refusals.contains { message.contains($0) || heading.contains($0) }
         wantsCode = parts[3].contains("Recovery") || parts[3].contains("Code")
         let pattern = "[0-9A-Z]{4}(-[0-9A-Z]{4}){6}"
         code = text.range(of: pattern, options: .regularExpression).map { String(text[$0]) }
+    }
+}
+
+extension Box {
+    /// Whether it is one more box of the prompt that the last one belongs to.
+    fileprivate func continues(_ last: Box, after deed: TestDeed) -> Bool {
+        guard prompt.isOfSameRequest(as: last.prompt) else { return false }
+        if last.asksPasscodeFirst { return takesFinger || hasMessage }
+        // A prompt for fingers alone ends where another one asks for the passcode.
+        if refusesFingers, case .touches = deed.kind { return last.takesFinger && last.hasField }
+        if refusesFingers { return false }
+        return hasMessage
     }
 }
 
@@ -247,7 +290,7 @@ extension TestDeed {
     fileprivate var endsInPasscode: Bool {
         switch kind {
         case .typesPasscode, .choosesFallback: true
-        case .usual, .touches, .cancels, .ignores: false
+        case .usual, .touches, .mistypesPasscode, .cancels, .ignores: false
         }
     }
 }

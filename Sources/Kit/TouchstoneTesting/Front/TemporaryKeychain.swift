@@ -101,7 +101,12 @@ final class KeychainParts: Sendable {
         try Programs.checkDaemon()
         let bus = try await PrivateBus.startDeniable(sensors: reader.map { [$0.sensor] } ?? [])
         let logind = try await ScriptedLogind(bus)
-        if reader != nil { try await bus.startFprintd() }
+        if reader == nil {
+            // A machine without a sensor is another one than a machine without fprintd, which need not be installed here.
+            _ = try await ScriptedFprintd.start(on: bus, .init(sensors: []))
+        } else {
+            try await bus.startFprintd()
+        }
         let parts = try KeychainParts(
             person: try PromptedPerson(passcode: PrivateKeychain.passcode),
             bus: bus,
@@ -128,6 +133,7 @@ final class KeychainParts: Sendable {
         self.chip = chip
         // Sleep alone must not make the next test of an app need the passcode: locking has a fault of its own.
         var settings = ["test.template-directory = \(bus.templateDirectory)", "lock-on = never"]
+        if sensor == .text { settings.append("sensor \(PrivateBus.Sensor.text.deviceName) = weak") }
         if geteuid() != 0 { settings.append("test.bus-owner-uid = \(geteuid())") }
         if let clock {
             let file = bus.directory.appending("clock")

@@ -3,17 +3,21 @@ import Foundation
 /// What the person does at a prompt.
 public struct TestDeed: Sendable, Hashable {
     enum Kind: Hashable {
-        case usual, touches(TestFinger), typesPasscode, cancels, choosesFallback(Int), ignores
+        case usual, touches(TestFinger), typesPasscode, mistypesPasscode, cancels, choosesFallback(Int),
+            ignores
     }
 
     let kind: Kind
 
     /// Touches the sensor again and again until the prompt is gone.
     ///
-    /// At a prompt for the passcode alone, an enrolled finger means that the person types it; any other finger cancels.
+    /// At a prompt for the passcode alone, an enrolled finger means that the person types it; any other finger cancels. At a prompt that
+    /// asks for the passcode before the finger, as after a lock, the person types it first.
     public static func touches(_ finger: TestFinger) -> TestDeed { TestDeed(kind: .touches(finger)) }
     /// Types the passcode; if the prompt has no field, presses the fallback button first.
     public static let typesPasscode = TestDeed(kind: .typesPasscode)
+    /// Types wrong passcodes until the prompt says that the person has to wait, or is gone; then presses cancel.
+    public static let mistypesPasscode = TestDeed(kind: .mistypesPasscode)
     /// Presses cancel.
     public static let cancels = TestDeed(kind: .cancels)
     /// Presses the fallback button, and types the passcode if a passcode prompt follows.
@@ -43,6 +47,8 @@ public struct TestPrompt: Sendable, Hashable {
     public let program: String
     /// Our own lines.
     let ours: [String]
+    /// Whether the prompt accepts a finger on the sensor.
+    var takesFinger: Bool { ours.contains { $0.contains("Touch the fingerprint sensor") } }
 
     /// Parses the text of a box.
     init(_ text: String) {
@@ -58,6 +64,12 @@ public struct TestPrompt: Sendable, Hashable {
         program =
             lines.first { $0.hasPrefix(requester) }.map { String($0.dropFirst(requester.count)) } ?? ""
         ours = lines.filter { line in !Self.labels.contains { line.hasPrefix($0 + "\"") } }
+    }
+
+    /// Whether both say the same of the requesting program and of what it says.
+    func isOfSameRequest(as other: TestPrompt) -> Bool {
+        (reason, title, subtitle) == (other.reason, other.title, other.subtitle) && items == other.items
+            && program == other.program
     }
 
     /// What stands before the app's texts, each of which is one line.

@@ -21,7 +21,7 @@ public struct TestReader: Sendable {
     public static let image = TestReader(sensor: .image)
     /// Stores the prints itself and identifies the finger.
     public static let matchOnChip = TestReader(sensor: .storage)
-    /// Can only compare a touch with one enrolled finger.
+    /// Can only compare a touch with one enrolled finger, and is graded weak: only what accepts weak biometry accepts it.
     public static let weak = TestReader(sensor: .text)
 }
 
