@@ -84,6 +84,35 @@ struct StoreBackupTests {
         }
     }
 
+    @Test("what any enrolled finger opened is opened on the other machine by a finger enrolled there")
+    func fingers() async throws {
+        let old = try await RealKeychain.ready()
+        var app = try App(old)
+        let rule = AccessRule.biometry.acceptingLaterEnrolments().acceptingBackups()
+        try await app.store("finger", rule).write("text", for: "key")
+        try await app.store("passcode", .passcode.acceptingBackups()).write("text", for: "key")
+        let file = old.home.path + "/backup"
+        #expect(try await old.run("backup", file).status == 0)
+
+        let bus = try await PrivateBus.start(sensors: [])
+        let fprintd = try await ScriptedFprintd.start(
+            on: bus,
+            .init(sensors: [.init(fingers: ["left-thumb"])])
+        )
+        let new = try RealKeychain(bus: bus)
+        try FileManager.default.copyItem(atPath: old.home.path + "/code", toPath: new.home.path + "/code")
+        let restored = try await new.run("backup", "--restore", file)
+        #expect(restored.status == 0, "\(restored.errors)")
+        app = try App(new)
+        // A finger counts on a terminal where the passcode was typed.
+        #expect(try await app.store("passcode", .passcode.acceptingBackups()).read("key") == "text")
+        try ScriptedPinentry.tell([.waits], home: new.home.path)
+        fprintd.change { $0.verifications = [.init([.match])] }
+        let prompts = new.prompts
+        #expect(try await app.store("finger", rule).read("key") == "text")
+        #expect(new.prompts == prompts + 1)
+    }
+
     @Test(
         "a rule that was changed to one with backups puts the store into the next backup, and back takes it out"
     )

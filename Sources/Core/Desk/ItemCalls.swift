@@ -135,7 +135,7 @@ extension Visit {
                     authorization: authorization
                 )
             }
-            desk.watchers.tellItems(in: try changed(by: query, body.attributes))
+            tellChange(by: query, body.attributes)
             record("update", query.itemClass, count: count)
             return count
         }
@@ -174,7 +174,7 @@ extension Visit {
             let count = try await calling(&prompts) { _ throws(KeychainError) in
                 try services.vault.delete(query, groups: searched)
             }
-            desk.watchers.tellItems(in: try changed(by: query))
+            tellChange(by: query)
             record("delete", query.itemClass, count: count)
             return DeletedItems(count: count, isCounted: prompts.isCounted)
         }
@@ -245,23 +245,21 @@ extension Visit {
                 try services.vault.erase(query, groups: searched, secret: body.secret.copy())
             }
             desk.guesses.note(wrong: erasure.different + erasure.unknown)
-            if erasure.deleted > 0 { desk.watchers.tellItems(in: try changed(by: query)) }
+            if erasure.deleted > 0 { tellChange(by: query) }
             record("erase", query.itemClass, count: erasure.deleted)
             return erasure
         }
     }
 
-    /// The groups whose watchers learn of a change of what a query finds: the named ones, or else the program's own.
+    /// Notifies those that watch the groups of changed items: the named ones, or else the program's own.
     ///
-    /// A query that names none may find items of a shared group too; the others of that group must not learn when this program changes
-    /// its own items.
-    private func changed(
-        by query: ItemQuery,
-        _ attributes: ItemAttributes = [:]
-    ) throws(KeychainError) -> [AccessGroup] {
-        let groups = try groups
-        let target = try groups.named(in: attributes)
-        return [try groups.target(of: query.attributes)] + (target.map { [$0] } ?? [])
+    /// A query that names none may find items of a shared group too; but the others of that group must not learn when this program
+    /// changes items of its own.
+    private func tellChange(by query: ItemQuery, _ attributes: ItemAttributes = [:]) {
+        // What was changed is not refused afterwards.
+        guard let groups = try? groups, let group = try? groups.target(of: query.attributes) else { return }
+        let target = try? groups.named(in: attributes)
+        desk.watchers.tellItems(in: [group] + (target.map { [$0] } ?? []))
     }
 
     private func roomToSend() async throws(KeychainError) -> LockedMemoryBudget.Reservation {
