@@ -1,6 +1,7 @@
 import Foundation
 import KeychainClient
 import KeychainModel
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
@@ -120,6 +121,36 @@ struct TPMForeignTests {
             try await keychain.stopped { try copy.put(into: keychain) }
             try keychain.unlock()
             #expect(sign()?.cause == .rolledBack)
+        }
+    }
+
+    @Test("no older copy of the store brings the number of a counted signature back")
+    func countedKey() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let key = try keychain.client.makeKey(
+            MakeKey(
+                accessControl: AccessControl(accessibility: .whenUnlocked),
+                limits: try KeyLimits(isCounted: true),
+                prompt: keychain.prompt()
+            )
+        )
+        #expect(key.isHardware && key.isCounted)
+        func number() throws -> [UInt8] {
+            let use = KeyUse.signCounted(before: [1], after: [2])
+            let request = UseKey(representation: key.representation, use: use, prompt: keychain.prompt())
+            return try keychain.client.useKey(request).withOctets { octets in (0..<4).map { octets[$0] } }
+        }
+        var copies: [DataCopy] = []
+        for count: UInt8 in 1...2 {
+            try await keychain.stopped { copies.append(try DataCopy.store(of: keychain)) }
+            try keychain.unlock()
+            #expect(try number() == [0, 0, 0, count])
+        }
+        for copy in copies {
+            try await keychain.stopped { try copy.put(into: keychain) }
+            try keychain.unlock()
+            #expect(keychain.failure { _ = try number() }?.cause == .rolledBack)
         }
     }
 

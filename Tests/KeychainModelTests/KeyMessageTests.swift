@@ -39,7 +39,14 @@ struct KeyMessageTests {
     @Test("each use round-trips, for each length of a digest")
     func uses() throws {
         let digests = [20, 32, 48, 64].map { KeyUse.sign(digest: [UInt8](repeating: 1, count: $0)) }
-        for use in digests + [.agree(publicKey: point), .decrypt(publicKey: point)] {
+        let counted: [KeyUse] = [
+            .signCounted(before: [1, 2], after: [3]), .signCounted(before: [], after: []),
+            .signCounted(
+                before: [UInt8](repeating: 1, count: KeyUse.longestPart),
+                after: [UInt8](repeating: 2, count: KeyUse.longestPart)
+            ),
+        ]
+        for use in digests + counted + [.agree(publicKey: point), .decrypt(publicKey: point)] {
             let back = try roundTrip(UseKey(representation: [5], use: use, context: 3, prompt: prompt))
             #expect(back.use == use)
             #expect(back.representation == [5])
@@ -55,6 +62,8 @@ struct KeyMessageTests {
             .agree(publicKey: [UInt8](repeating: 4, count: 64)),
             .decrypt(publicKey: [2] + [UInt8](repeating: 9, count: 64)),
             .decrypt(publicKey: [4] + [UInt8](repeating: 9, count: 65)),
+            .signCounted(before: [UInt8](repeating: 0, count: KeyUse.longestPart + 1), after: []),
+            .signCounted(before: [], after: [UInt8](repeating: 0, count: KeyUse.longestPart + 1)),
         ] as [KeyUse]
     )
     func malformedUse(use: KeyUse) throws {
@@ -100,6 +109,14 @@ struct KeyMessageTests {
             isHardware: true
         )
         #expect(try roundTrip(KeyReply(key)) == KeyReply(key))
+        let counted = EnclaveKey(
+            representation: [1, 2],
+            publicKey: point,
+            accessControl: key.accessControl,
+            isHardware: true,
+            isCounted: true
+        )
+        #expect(try roundTrip(KeyReply(counted)) == KeyReply(counted))
         let short = EnclaveKey(
             representation: [1, 2],
             publicKey: Array(point.dropLast()),

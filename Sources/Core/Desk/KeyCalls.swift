@@ -102,7 +102,7 @@ extension Visit {
 
     private static func verb(of use: KeyUse) -> StaticString {
         switch use {
-        case .sign: "sign"
+        case .sign, .signCounted: "sign"
         case .agree: "agree"
         case .decrypt: "decrypt"
         }

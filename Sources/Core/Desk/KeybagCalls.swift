@@ -90,7 +90,8 @@ extension Visit {
                     sessionsFault: await services.sessionsFault(),
                     screenSaver: await services.screenSaver(),
                     secondsLeft: desk.lockTimer.secondsLeft
-                )
+                ),
+                chip: assurance.chip
             )
         }
     }

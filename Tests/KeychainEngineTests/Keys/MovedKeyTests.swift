@@ -136,6 +136,21 @@ struct MovedKeyTests {
         }
     }
 
+    @Test("a key with counted signatures counts on in the other group")
+    func counted() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let key = try await engine.makeKey(.privateKeyUsage, limits: try KeyLimits(isCounted: true))
+        try await add(key, to: engine)
+        let use = KeyUse.signCounted(before: [1], after: [2])
+        #expect(try await engine.result(key, use).prefix(4) == [0, 0, 0, 1])
+        #expect(try await move(engine) == .updated(1))
+        let moved = try #require(try await held(key, engine, by: .theirs))
+        #expect(try await engine.key(moved.representation, groups: [.theirs]).isCounted)
+        #expect(try await engine.result(moved, use, group: .theirs).prefix(4) == [0, 0, 0, 2])
+        #expect(try await engine.result(key, use).prefix(4) == [0, 0, 0, 3], "the former representation")
+        await #expect(throws: KeychainError(.param)) { try await engine.result(moved, group: .theirs) }
+    }
+
     @Test("a key of a group that the caller does not belong to stays bound to that group")
     func foreign() async throws {
         let (engine, _) = try await keychain.setUp()

@@ -58,6 +58,7 @@ enum GoldenReplies {
                 .reply(method, comparing: "hardware", KeyReply(try key(isHardware: true))),
                 .reply(method, comparing: "software", KeyReply(try key(isHardware: false))),
                 .reply(method, comparing: "uses left", KeyReply(try key(isHardware: true, usesLeft: 70_000))),
+                .reply(method, comparing: "counted", KeyReply(try key(isHardware: true, isCounted: true))),
             ]
         case .useKey, .activateCredential:
             [.reply(method, "bytes", KeyResult(SecretBytes(copying: Value.bytes(0x70, 64))))]
@@ -179,7 +180,12 @@ enum GoldenReplies {
                 daemonProcess: 0
             )
         }
-        var messages: [GoldenMessage] = [.reply(.status, comparing: "every field", everything)]
+        var withChip = everything
+        withChip.chip = ChipVersion(manufacturer: "IFX", model: "SLB9672", firmware: "16.10.16.17968")
+        var messages: [GoldenMessage] = [
+            .reply(.status, comparing: "every field", everything),
+            .reply(.status, comparing: "a chip", withChip),
+        ]
         messages += KeybagState.allCases.map { .reply(.status, comparing: "keybag \($0)", sparse($0)) }
         messages += Assurance.allCases.filter { $0 != .test }.map {
             .reply(.status, comparing: "assurance \($0.name)", sparse(.locked, $0))
@@ -321,13 +327,18 @@ enum GoldenReplies {
         ]
     }
 
-    private static func key(isHardware: Bool, usesLeft: UInt32? = nil) throws -> EnclaveKey {
+    private static func key(
+        isHardware: Bool,
+        usesLeft: UInt32? = nil,
+        isCounted: Bool = false
+    ) throws -> EnclaveKey {
         EnclaveKey(
             representation: Value.bytes(0x80, 40),
             publicKey: Value.publicKey,
             accessControl: try Value.control(),
             isHardware: isHardware,
-            usesLeft: usesLeft
+            usesLeft: usesLeft,
+            isCounted: isCounted
         )
     }
 

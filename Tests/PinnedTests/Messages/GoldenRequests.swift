@@ -214,8 +214,14 @@ enum GoldenRequests {
                 prompt: Value.prompt
             )
             let sparse = MakeKey(accessControl: Value.noControl, prompt: Value.noPrompt)
+            let counted = MakeKey(
+                accessControl: Value.noControl,
+                limits: try KeyLimits(isCounted: true),
+                prompt: Value.noPrompt
+            )
             return [
                 try .request(method, "every field", full), try .request(method, "no optional field", sparse),
+                try .request(method, "counted", counted),
             ]
         case .readKey:
             return [
@@ -229,6 +235,7 @@ enum GoldenRequests {
             let uses: [(String, KeyUse)] = [
                 ("sign", .sign(digest: Value.bytes(0x20, 32))), ("agree", .agree(publicKey: Value.publicKey)),
                 ("decrypt", .decrypt(publicKey: Value.publicKey)),
+                ("counted", .signCounted(before: Value.bytes(0x30, 33), after: Value.bytes(0x50, 32))),
             ]
             return try uses.map { name, use in
                 let body = UseKey(representation: representation, use: use, context: 5, prompt: Value.prompt)

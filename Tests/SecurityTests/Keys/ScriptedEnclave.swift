@@ -111,6 +111,7 @@ final class ScriptedEnclave: Sendable {
         case .agree(let other), .decrypt(let other):
             let publicKey = try P256.KeyAgreement.PublicKey(x963Representation: other)
             return try key.sharedSecretFromKeyAgreement(with: publicKey).withUnsafeBytes { [UInt8]($0) }
+        case .signCounted: throw KeychainError(.param)
         }
     }
 

@@ -90,9 +90,10 @@ extension FramesTarget {
         var messages = Example.accessControls.map {
             Message(.makeKey, MakeKey(accessControl: $0, context: 1, prompt: prompt))
         }
-        if let limits = try? KeyLimits(starts: 1, ends: 1 << 50, uses: 3),
-            let control = Example.accessControls.first
-        {
+        for isCounted in [false, true] {
+            guard let limits = try? KeyLimits(starts: 1, ends: 1 << 50, uses: 3, isCounted: isCounted),
+                let control = Example.accessControls.first
+            else { continue }
             let limited = MakeKey(accessControl: control, limits: limits, prompt: prompt)
             messages.append(Message(.makeKey, limited))
         }
@@ -101,7 +102,8 @@ extension FramesTarget {
             [20, 32, 48, 64, 33].map { .sign(digest: octets($0)) }
             + [
                 .agree(publicKey: [4] + octets(64)), .decrypt(publicKey: [4] + octets(64)),
-                .agree(publicKey: [4]),
+                .agree(publicKey: [4]), .signCounted(before: octets(33), after: octets(64)),
+                .signCounted(before: [], after: octets(KeyUse.longestPart + 1)),
             ]
         for use in uses {
             messages.append(Message(.useKey, UseKey(representation: octets(40), use: use, prompt: prompt)))

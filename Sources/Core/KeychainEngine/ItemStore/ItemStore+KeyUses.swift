@@ -1,10 +1,11 @@
 internal import KeychainModel
 internal import Primitives
 
-/// How often each private key with a limited number of uses was used: a row of its own from the first use on.
+/// How often each private key with a limited number of uses, or with counted signatures, was used: a row of its own from the first use
+/// on.
 ///
 /// As the row of a deleted key it is sealed and has a tag like an item's, but no group, so that no query finds it. With hardware that
-/// counts the store's generation, no older copy gives a use back; without it, a copy of all files does.
+/// counts the store's generation, no older copy gives a use or a number back; without it, a copy of all files does.
 extension ItemStore {
     /// A row that counts uses.
     private struct Counted {
@@ -22,13 +23,16 @@ extension ItemStore {
 
     /// Counts one more use; inside a transaction.
     ///
+    /// - Returns: its number.
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/usedUp`` if there were `most`, ``DriverCause/deleted`` for a deleted
     ///   key.
-    func countUse(of id: [UInt8], most: UInt32, _ context: ItemContext) throws {
+    func countUse(of id: [UInt8], most: UInt32, _ context: ItemContext) throws -> UInt32 {
         guard !hasEnded(id, context) else { throw KeychainError.keyDeleted }
+        var number: UInt32 = 1
         if let counted = try counted(id, context) {
             guard let uses = counted.content.uses, uses < most else { throw KeychainError.keyUsedUp }
-            var content = ItemContent(uses: uses + 1, of: id)
+            number = uses + 1
+            var content = ItemContent(uses: number, of: id)
             content.generation = counted.content.generation + 1
             let item = try content.sealed(
                 row: counted.old.id,
@@ -40,11 +44,12 @@ extension ItemStore {
             try change(counted.old, to: item, isFoundElsewhere: false, context)
         } else {
             try limits.check(items: itemSet.tags.count + 1)
-            let first = ItemContent(uses: 1, of: id)
+            let first = ItemContent(uses: number, of: id)
             try insert(try first.sealed(row: rows.take(), data: nil, password: nil, in: context), context)
         }
         // No older copy may give the use back.
         hasRemovedProtected = true
+        return number
     }
 
     /// Removes the count of a key that is deleted.
@@ -124,12 +129,14 @@ extension SealedItems {
         return most - uses
     }
 
-    /// Counts a use of a key whose number of uses is limited, durably.
+    /// Counts a use of a key whose number of uses is limited, or whose signatures are counted, durably.
     ///
-    /// - Returns: whether the hardware has yet to count the store's generation.
-    func countUse(of key: PrivateKeyRecord) throws(KeychainError) -> Bool {
-        guard let most = key.limits.uses else { return false }
-        return try commit(.countUse(of: key.id, most: most)).isBehind
+    /// - Returns: the number of the use, and whether the hardware has yet to count the store's generation; nil for another key.
+    func countUse(of key: PrivateKeyRecord) throws(KeychainError) -> (number: UInt32, isBehind: Bool)? {
+        guard let most = key.limits.mostCounted else { return nil }
+        let (outcome, isBehind) = try commit(.countUse(of: key.id, most: most))
+        guard case .counted(let number) = outcome else { throw KeychainError(.internalComponent) }
+        return (number, isBehind)
     }
 }
 

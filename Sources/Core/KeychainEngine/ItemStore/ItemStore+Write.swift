@@ -73,9 +73,7 @@ extension ItemStore {
         case .replace(let swap): return .replaced(try run(swap, context))
         case .erase(let erasure): return .erased(try run(erasure, context))
         case .merge(let merge): return .merged(try run(merge, context))
-        case .countUse(let id, let most):
-            try countUse(of: id, most: most, context)
-            return .counted
+        case .countUse(let id, let most): return .counted(try countUse(of: id, most: most, context))
         }
     }
 

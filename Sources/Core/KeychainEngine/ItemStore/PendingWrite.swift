@@ -13,7 +13,7 @@ final class PendingWrite {
         case replace(ItemSwap)
         case erase(ItemErasure)
         case merge(ItemMerge)
-        /// A use of a private key that may be used only so often.
+        /// A use of a private key that may be used only so often, or whose signatures are counted.
         case countUse(of: [UInt8], most: UInt32)
     }
 
@@ -24,7 +24,8 @@ final class PendingWrite {
         case replaced(Replacement)
         case erased(ItemErasure.Part)
         case merged(ItemMerge.Part)
-        case counted
+        /// The number of the use.
+        case counted(UInt32)
         /// Not done: the user must satisfy these access controls first.
         case needsUser([AccessControl])
         /// Not done: the item was sealed with other keys than the present ones.

@@ -42,7 +42,7 @@ public struct DeviceSealer: KeySealer {
         } else {
             return report
         }
-        return AssuranceReport(report.assurance, reasons: report.reasons + [reason])
+        return AssuranceReport(report.assurance, reasons: report.reasons + [reason], chip: report.chip)
     }
 
     /// Whether a new seal would not be better.

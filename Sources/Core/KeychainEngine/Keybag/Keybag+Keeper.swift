@@ -33,9 +33,9 @@ extension Keybag: KeybagKeeper {
         }
         let owed = owedByHardware
         guard !reasons.isEmpty else {
-            return AssuranceReport(report.assurance, reasons: report.reasons + owed)
+            return AssuranceReport(report.assurance, reasons: report.reasons + owed, chip: report.chip)
         }
-        return AssuranceReport(.test, reasons: reasons + report.reasons + owed)
+        return AssuranceReport(.test, reasons: reasons + report.reasons + owed, chip: report.chip)
     }
 
     /// The hardware's count of wrong passcodes; nil if the hardware does not count, or while the keybag is being changed.

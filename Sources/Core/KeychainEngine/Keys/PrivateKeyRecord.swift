@@ -19,7 +19,7 @@ struct PrivateKeyRecord {
     /// Whether hardware created the key and keeps it.
     let isHardware: Bool
     let hardwareKey: HardwareKey
-    /// When it may be used, and how often.
+    /// When it may be used, how often, and whether its signatures are counted.
     let limits: KeyLimits
     /// The authorisation that the hardware needs, wrapped like an item's key.
     private let wraps: [UInt8]

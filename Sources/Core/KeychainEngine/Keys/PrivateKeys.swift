@@ -73,17 +73,18 @@ public final class PrivateKeys: KeyVault {
         guard use.isWellFormed else { throw KeychainError(.param) }
         let record: PrivateKeyRecord
         let key: Key
-        switch try await open(representation, use.operation, groups, authorization, isUse: true) {
+        switch try await open(representation, use.operation, groups, authorization, for: use) {
         case .opened(let opened, let authorization): (record, key) = (opened, authorization)
         case .needs(let control): return .needsUser([control])
         }
-        let isBehind = try items.countUse(of: record)
-        let result = try await result(of: use, with: record, key)
-        return isBehind ? .needsHardware(result) : .done(result)
+        let count = try items.countUse(of: record)
+        let result = try await result(of: use, number: count?.number ?? 0, with: record, key)
+        return count?.isBehind == true ? .needsHardware(result) : .done(result)
     }
 
     private func result(
         of use: KeyUse,
+        number: UInt32,
         with record: PrivateKeyRecord,
         _ key: Key
     ) async throws(KeychainError) -> SecretBytes {
@@ -95,6 +96,11 @@ public final class PrivateKeys: KeyVault {
             return SecretBytes(copying: signature)
         case .agree(let publicKey), .decrypt(let publicKey):
             return try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
+        case .signCounted(let before, let after):
+            let counted = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+            let digest = SHA256.digest(of: before + counted + after)
+            let signature = try await hardware.sign(digest: digest, with: blob, authorization: key.copy())
+            return SecretBytes(copying: counted + signature)
         }
     }
 
@@ -147,11 +153,12 @@ public final class PrivateKeys: KeyVault {
         _ operation: AccessOperation,
         _ groups: [AccessGroup],
         _ authorization: ItemAuthorization,
-        isUse: Bool = false
+        for use: KeyUse? = nil
     ) async throws(KeychainError) -> Opening {
         let (record, control) = try record(representation, in: groups)
         // Before the user is asked in vain.
-        if isUse {
+        if let use {
+            guard use.isCounted == record.limits.isCounted else { throw KeychainError(.param) }
             if let refusal = record.limits.refusal(at: items.wallClock()) { throw refusal }
             _ = try items.usesLeft(of: record)
         }
@@ -214,7 +221,8 @@ extension EnclaveKey {
             publicKey: record.hardwareKey.publicKey,
             accessControl: record.accessControl,
             isHardware: record.isHardware,
-            usesLeft: usesLeft
+            usesLeft: usesLeft,
+            isCounted: record.limits.isCounted
         )
     }
 }

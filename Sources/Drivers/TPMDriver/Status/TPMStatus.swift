@@ -54,7 +54,11 @@ extension TPMStatus {
         if ownerAuthSet {
             reasons.append(Self.ownerReason)
         }
-        return AssuranceReport(level, reasons: reasons)
+        return AssuranceReport(
+            level,
+            reasons: reasons,
+            chip: ChipVersion(manufacturer: manufacturer, model: vendor, firmware: firmware)
+        )
     }
 
     /// The consequence of a set owner authorisation.

@@ -30,12 +30,13 @@ public protocol KeyVault: Sendable {
 
     /// Uses a key, or returns the access control that the user must satisfy first.
     ///
-    /// A use of a key with a limited number is counted, durably, before it is made: one that fails afterwards, or is interrupted,
-    /// counts too.
+    /// A use of a key with a limited number, or with counted signatures, is counted, durably, before it is made: one that fails
+    /// afterwards, or is interrupted, counts too.
     /// - Returns: the signature or the shared secret; ``VaultOutcome/needsHardware(_:)`` if the use was counted and the hardware
     ///   has to follow.
     /// - Throws: as ``key(_:groups:)``, `errSecNotAvailable` with the cause ``DriverCause/notYetValid`` before the key's start,
-    ///   `errSecItemNotFound` with ``DriverCause/expired`` after its end, `errSecParam` for a malformed digest or public key,
+    ///   `errSecItemNotFound` with ``DriverCause/expired`` after its end, `errSecParam` for a malformed digest or public key and for
+    ///   another use than ``KeyUse/signCounted(before:after:)`` of a key with counted signatures, or that use of another key,
     ///   `errSecInteractionNotAllowed` with the cause ``DriverCause/locked`` while the key's class is locked.
     func use(
         _ representation: [UInt8],
@@ -78,6 +79,8 @@ public struct EnclaveKey: Sendable, Equatable {
     public let isHardware: Bool
     /// How often it may still be used; nil for any number.
     public let usesLeft: UInt32?
+    /// Whether it makes only counted signatures.
+    public let isCounted: Bool
 
     /// The longest representation, in bytes.
     public static let longestRepresentation = 4096
@@ -90,13 +93,15 @@ public struct EnclaveKey: Sendable, Equatable {
         publicKey: [UInt8],
         accessControl: AccessControl,
         isHardware: Bool,
-        usesLeft: UInt32? = nil
+        usesLeft: UInt32? = nil,
+        isCounted: Bool = false
     ) {
         self.representation = representation
         self.publicKey = publicKey
         self.accessControl = accessControl
         self.isHardware = isHardware
         self.usesLeft = usesLeft
+        self.isCounted = isCounted
     }
 }
 
@@ -108,20 +113,33 @@ public enum KeyUse: Sendable, Equatable {
     case agree(publicKey: [UInt8])
     /// ECDH as for ``agree(publicKey:)``, but for decryption, which is another operation for access control.
     case decrypt(publicKey: [UInt8])
+    /// ECDSA over the SHA-256 of `before`, the number of this signature in 4 bytes, most significant first, and `after`, which are at
+    /// most ``longestPart`` bytes each; the result is the number in 4 bytes, then r and s.
+    case signCounted(before: [UInt8], after: [UInt8])
 
-    /// Whether the digest has a supported length, or the public key the form of an uncompressed point.
+    /// The longest part of a message for a counted signature, in bytes.
+    public static let longestPart = 4096
+
+    /// Whether the digest has a supported length, the public key the form of an uncompressed point, and a message a supported
+    /// length.
     public var isWellFormed: Bool {
         switch self {
         case .sign(let digest): [20, 32, 48, 64].contains(digest.count)
         case .agree(let publicKey), .decrypt(let publicKey):
             publicKey.count == HardwareKey.publicKeyOctetCount && publicKey.first == 4
+        case .signCounted(let before, let after): max(before.count, after.count) <= Self.longestPart
         }
+    }
+
+    /// Whether it is of a key with counted signatures.
+    public var isCounted: Bool {
+        if case .signCounted = self { true } else { false }
     }
 
     /// The operation that a proof must cover.
     public var operation: AccessOperation {
         switch self {
-        case .sign: .useKeySign
+        case .sign, .signCounted: .useKeySign
         case .agree: .useKeyKeyExchange
         case .decrypt: .useKeyDecrypt
         }

@@ -157,11 +157,31 @@ public struct AssuranceReport: Sendable, Equatable {
     public let assurance: Assurance
     /// Short sentences, most important first.
     public let reasons: [String]
+    /// The chip that the keybag is sealed to; nil without one, and while it does not answer.
+    public let chip: ChipVersion?
 
-    /// Reports a level and its reasons.
-    public init(_ assurance: Assurance, reasons: [String]) {
+    /// Reports a level, its reasons, and the chip.
+    public init(_ assurance: Assurance, reasons: [String], chip: ChipVersion? = nil) {
         self.assurance = assurance
         self.reasons = reasons
+        self.chip = chip
+    }
+}
+
+/// A TPM's maker and version, as the chip reports them.
+public struct ChipVersion: Sendable, Equatable {
+    /// The manufacturer, in the TCG's list of vendors.
+    public let manufacturer: String
+    /// The manufacturer's own name for the chip.
+    public let model: String
+    /// The version of its firmware, such as `7.85.4555.0`.
+    public let firmware: String
+
+    /// Describes a chip.
+    public init(manufacturer: String, model: String, firmware: String) {
+        self.manufacturer = manufacturer
+        self.model = model
+        self.firmware = firmware
     }
 }
 

@@ -7,7 +7,7 @@ public struct MakeKey: WireBody, Sendable {
     public let accessControl: AccessControl
     /// The group it will belong to; nil for the caller's own group.
     public let group: AccessGroup?
-    /// When it may be used, and how often.
+    /// When it may be used, how often, and whether its signatures are counted.
     public let limits: KeyLimits
     /// The context whose application password to use.
     public let context: UInt64?
@@ -83,7 +83,8 @@ public struct ReadKey: WireBody, Sendable {
 
 /// Uses a private key: `[representation, operation, bytes, context, prompt]`; answered by ``KeyResult``.
 ///
-/// The operation is Apple's number (`LAAccessControlOperation`).
+/// The operation is Apple's number (`LAAccessControlOperation`). For a counted signature, the bytes are what is signed before the
+/// number, and a last field is what is signed after it.
 public struct UseKey: WireBody, Sendable {
     /// ``EnclaveKey/representation``.
     public let representation: [UInt8]
@@ -104,31 +105,35 @@ public struct UseKey: WireBody, Sendable {
 
     /// Writes the request.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 5)
+        writer.writeArrayHead(count: use.isCounted ? 6 : 5)
         writer.write(bytes: representation)
         writer.write(unsigned: UInt64(use.operation.rawValue))
         switch use {
-        case .sign(let octets), .agree(let octets), .decrypt(let octets): writer.write(bytes: octets)
+        case .sign(let octets), .agree(let octets), .decrypt(let octets), .signCounted(let octets, _):
+            writer.write(bytes: octets)
         }
         writer.write(optionalUnsigned: context)
         prompt.encode(to: &writer)
+        if case .signCounted(_, let after) = use { writer.write(bytes: after) }
     }
 
     /// Reads the request.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(5)
+        let isCounted = try reader.readFieldsOrOneMore(5)
         representation = try reader.readRepresentation()
         let operation = try reader.readUnsigned()
         let octets = try reader.readBytes()
-        switch Int(exactly: operation).flatMap(AccessOperation.init) {
-        case .useKeySign: use = .sign(digest: octets)
-        case .useKeyKeyExchange: use = .agree(publicKey: octets)
-        case .useKeyDecrypt: use = .decrypt(publicKey: octets)
+        context = try reader.readOptional { try $0.readUnsigned() }
+        prompt = try PromptFields(from: &reader)
+        let after = isCounted ? try reader.readBytes() : []
+        switch (Int(exactly: operation).flatMap(AccessOperation.init), isCounted) {
+        case (.useKeySign, true): use = .signCounted(before: octets, after: after)
+        case (.useKeySign, false): use = .sign(digest: octets)
+        case (.useKeyKeyExchange, false): use = .agree(publicKey: octets)
+        case (.useKeyDecrypt, false): use = .decrypt(publicKey: octets)
         default: throw KeychainError(.param)
         }
         guard use.isWellFormed else { throw KeychainError(.param) }
-        context = try reader.readOptional { try $0.readUnsigned() }
-        prompt = try PromptFields(from: &reader)
     }
 }
 
@@ -199,7 +204,7 @@ extension ActivationChallenge: WireBody {
     }
 }
 
-/// A private key: `[representation, public key, access control, hardware, uses left]`.
+/// A private key: `[representation, public key, access control, hardware, uses left]`, and true if its signatures are counted.
 public struct KeyReply: WireBody, Sendable, Equatable {
     /// The key.
     public let key: EnclaveKey
@@ -209,17 +214,18 @@ public struct KeyReply: WireBody, Sendable, Equatable {
 
     /// Writes the reply.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 5)
+        writer.writeArrayHead(count: key.isCounted ? 6 : 5)
         writer.write(bytes: key.representation)
         writer.write(bytes: key.publicKey)
         writer.write(bytes: key.accessControl.encoded)
         writer.write(key.isHardware)
         writer.write(optionalUnsigned: key.usesLeft.map(UInt64.init))
+        if key.isCounted { writer.write(true) }
     }
 
     /// Reads the reply.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(5)
+        let isCounted = try reader.readFieldsOrOneMore(5)
         let representation = try reader.readRepresentation()
         let publicKey = try reader.readBytes()
         guard publicKey.count == HardwareKey.publicKeyOctetCount else { throw WireError.malformed }
@@ -228,15 +234,17 @@ public struct KeyReply: WireBody, Sendable, Equatable {
             publicKey: publicKey,
             accessControl: try AccessControl(decoding: try reader.readBytes()),
             isHardware: try reader.readBool(),
-            usesLeft: try reader.readOptional { try $0.readUInt32() }
+            usesLeft: try reader.readOptional { try $0.readUInt32() },
+            isCounted: isCounted
         )
+        if isCounted, try !reader.readBool() { throw WireError.malformed }
     }
 }
 
-/// A signature or a shared secret: bytes.
+/// A signature, after its number if it is counted, or a shared secret: bytes.
 public struct KeyResult: WireBody, ~Copyable, Sendable {
-    /// The longest result, in bytes: a signature.
-    public static let longest = 64
+    /// The longest result, in bytes: a counted signature.
+    public static let longest = 68
 
     /// The bytes.
     public let octets: SecretBytes

@@ -272,6 +272,17 @@ extension CBORReader {
     public mutating func readFields(_ count: Int) throws {
         guard try readArrayHead() == count else { throw WireError.malformed }
     }
+
+    /// Reads an array head and throws unless it has this count or one more; a field that few messages have is the last one.
+    ///
+    /// - Parameter count: the number of fields that every message has.
+    /// - Returns: whether there is one more.
+    /// - Throws: ``WireError/malformed``.
+    public mutating func readFieldsOrOneMore(_ count: Int) throws -> Bool {
+        let found = try readArrayHead()
+        guard found == count || found == count + 1 else { throw WireError.malformed }
+        return found > count
+    }
 }
 
 extension WireWriter {

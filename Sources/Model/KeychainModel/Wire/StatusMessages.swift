@@ -24,6 +24,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     public var brokerFault: DriverCause?
     /// What is going to lock the keychain.
     public var locking: LockingStatus
+    /// The chip that the keybag is sealed to; nil without one, and while it does not answer.
+    public var chip: ChipVersion?
 
     /// Reports the state.
     public init(
@@ -37,7 +39,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         storeFaults: [String] = [],
         itemsFault: DriverCause? = nil,
         brokerFault: DriverCause? = nil,
-        locking: LockingStatus = LockingStatus()
+        locking: LockingStatus = LockingStatus(),
+        chip: ChipVersion? = nil
     ) {
         self.keybag = keybag
         self.assurance = assurance
@@ -50,12 +53,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         self.itemsFault = itemsFault
         self.brokerFault = brokerFault
         self.locking = locking
+        self.chip = chip
     }
 
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 39)
+        writer.writeArrayHead(count: chip == nil ? 39 : 40)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -95,11 +99,12 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(optionalText: locking.sessionsFault)
         writer.write(optionalText: locking.screenSaver)
         writer.write(optionalUnsigned: locking.secondsLeft.map { UInt64(clamping: $0) })
+        if let chip { writer.write(texts: [chip.manufacturer, chip.model, chip.firmware]) }
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(39)
+        let hasChip = try reader.readFieldsOrOneMore(39)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -148,6 +153,14 @@ public struct StatusReply: WireBody, Sendable, Equatable {
             screenSaver: try reader.readOptional { try $0.readText() },
             secondsLeft: try reader.readOptional { try Self.readSeconds(&$0) }
         )
+        if hasChip {
+            try reader.readFields(3)
+            chip = ChipVersion(
+                manufacturer: try reader.readText(),
+                model: try reader.readText(),
+                firmware: try reader.readText()
+            )
+        }
         authentication = status
     }
 }
