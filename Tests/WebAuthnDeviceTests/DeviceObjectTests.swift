@@ -28,7 +28,7 @@ struct DeviceObjectTests {
         #expect(
             registration.data.flags == [.userPresent, .userVerified, .attestedCredentialData, .extensionData]
         )
-        #expect(registration.data.signCount == 0)
+        #expect(registration.data.signCount == 1, "the registration is the key's first signature")
         let protection: UInt64 = chip == nil ? 1 : 2
         #expect(registration.data.methods == [[4, protection, 1]])
         #expect(registration.data.attestedCredentialData?.aaguid == DeviceAuthenticator.aaguid)
@@ -51,7 +51,7 @@ struct DeviceObjectTests {
         let data = try AuthenticatorData(parsing: signed.authenticatorData)
         #expect(data.flags == [.userPresent, .userVerified, .extensionData])
         #expect(data.methods == [[4, protection, 1]])
-        #expect(data.signCount == 0 && data.rpIdHash == registration.data.rpIdHash)
+        #expect(data.signCount == 2 && data.rpIdHash == registration.data.rpIdHash)
         let clientData = try CollectedClientData(parsing: signed.clientDataJSON)
         #expect(clientData.type == "webauthn.get" && clientData.challenge == Array(32..<64))
         let message = signed.authenticatorData + Array(SHA256.hash(data: signed.clientDataJSON))

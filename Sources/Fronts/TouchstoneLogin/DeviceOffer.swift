@@ -9,7 +9,8 @@ public struct DeviceOffer: Sendable {
 
     /// Sets this device up for sign-in, after one prompt: step 6.
     ///
-    /// Calling this method is the user's consent. After a change of the enrolled fingers the passcode is asked for first.
+    /// Calling this method is the user's consent: the text of the prompt, the label, the rule and the time are signed with the
+    /// registration, and the server keeps them. After a change of the enrolled fingers the passcode is asked for first.
     ///
     /// Registers a key with the server and seals the session's refresh token under the rule. The attestation is made by the
     /// device's TPM if the server trusts it (`tpm`), otherwise by the key itself (`packed`). A key of this device that was
@@ -47,7 +48,10 @@ extension LoginSession {
         let begun = try await call(
             "POST",
             "/v1/credentials/options",
-            ["kind": "device", "label": .string(label)],
+            [
+                "kind": "device", "label": .string(label),
+                "hardware": .string(try await keys.hardwareLevel().name),
+            ],
             isBound: true
         )
         let ceremony = try Ceremony(begun, from: client.api)
@@ -55,7 +59,13 @@ extension LoginSession {
             try CreationOptions(parsing: ceremony.publicKey)
         }
         let certificates = options.wantsAttestation ? try await attestationCertificates() : []
-        let made = try await keys.register(options, client.rule, certificates: certificates, prompt)
+        let made = try await keys.register(
+            options,
+            client.rule,
+            label: label,
+            certificates: certificates,
+            prompt
+        )
         let record = DeviceRecord(
             user: user,
             label: label,

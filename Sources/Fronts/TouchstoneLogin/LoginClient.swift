@@ -90,8 +90,9 @@ public struct LoginClient: Sendable {
         // The server counts failed attempts of a known device separately from those of unknown clients.
         let proofKey: Data =
             if let kept, kept.user == user { kept.proofKey } else { try await keys.makeProofKey() }
+        let level = try await keys.hardwareLevel()
         let answer = try await sendPassword(
-            ["username": .string(user), "password": .string(password)],
+            ["username": .string(user), "password": .string(password), "hardware": .string(level.name)],
             proofKey
         )
         let session = LoginSession(
@@ -99,7 +100,7 @@ public struct LoginClient: Sendable {
             user: user,
             proofKey: proofKey,
             try Tokens(answer, from: api),
-            .withoutKey(try await keys.hardwareLevel()),
+            .withoutKey(level),
             isDeviceOffered: answer["offerDeviceLogin"]?.bool ?? false
         )
         await session.removeForgottenDevices()

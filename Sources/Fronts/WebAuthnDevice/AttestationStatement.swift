@@ -6,8 +6,8 @@ internal import WebAuthnModel
 enum AttestationStatement {
     /// WebAuthn Level 3, section 8.7.
     case none
-    /// Section 8.2, signed with the credential's own key.
-    case packed(signature: [UInt8])
+    /// Section 8.2, signed with the credential's own key: the authenticator data with the counter that was signed.
+    case packed(data: [UInt8], signature: [UInt8])
     /// Section 8.3, signed with the chip's attestation key.
     case tpm(KeyCertification, signature: [UInt8], certificates: [[UInt8]])
 
@@ -15,16 +15,25 @@ enum AttestationStatement {
     ///
     /// - Parameters:
     ///   - use: the key, and how its user was verified.
-    ///   - digest: SHA-256 of the authenticator data followed by the hash of the client data.
+    ///   - data: the authenticator data.
+    ///   - clientDataHash: SHA-256 of the client data.
     ///   - certificates: the certificates of the chip's attestation key; empty for none.
     /// - Throws: ``KeychainError``, as signing does.
-    init(of use: VerifiedUse, over digest: [UInt8], _ certificates: [[UInt8]]) throws(KeychainError) {
-        if use.key.isHardware, !certificates.isEmpty, let evidence = try use.attest(digest) {
+    init(
+        of use: VerifiedUse,
+        over data: AuthenticatorData,
+        _ clientDataHash: [UInt8],
+        _ certificates: [[UInt8]]
+    ) throws(KeychainError) {
+        if use.key.isHardware, !certificates.isEmpty,
+            let evidence = try use.attest(DeviceAuthenticator.hash(data.encoded + clientDataHash))
+        {
             let certification = evidence.certification
             let signature = try ECDSASignature.der(certification.signature)
             self = .tpm(certification, signature: signature, certificates: certificates)
         } else {
-            self = .packed(signature: try ECDSASignature.der(try use.sign(digest)))
+            let signed = try use.sign(data, clientDataHash)
+            self = .packed(data: signed.data, signature: try ECDSASignature.der(signed.signature))
         }
     }
 
@@ -34,14 +43,16 @@ enum AttestationStatement {
         return certification.policy
     }
 
-    /// The attestation object with the given authenticator data.
-    func object(_ data: [UInt8]) -> [UInt8] {
+    /// The attestation object with the given authenticator data, or with those that were signed.
+    func object(_ data: AuthenticatorData) -> [UInt8] {
+        var data = data.encoded
         let algorithm = CBORPair(.text("alg"), .integer(COSEAlgorithm.es256.rawValue))
         let format: String
         let members: [CBORPair]
         switch self {
         case .none: (format, members) = ("none", [])
-        case .packed(let signature):
+        case .packed(let signed, let signature):
+            data = signed
             (format, members) = ("packed", [algorithm, CBORPair(.text("sig"), .bytes(signature))])
         case .tpm(let certification, let signature, let certificates):
             format = "tpm"

@@ -13,9 +13,11 @@ package import WebAuthnModel
 /// let signed = try device.assert(RequestOptions(parsing: publicKey), by: made.credential, reason: "Sign in")
 /// ```
 ///
-/// Calls block while the user is asked. Keys are bound to their device, so the flags BE and BS are never set. They
-/// cannot be copied, so no counter is needed and `signCount` stays 0 (Level 3, section 6.1.1). The flag UV is set only
-/// when the daemon reports that the user was verified for this use.
+/// Calls block while the user is asked. Keys are bound to their device, so the flags BE and BS are never set. The daemon counts each
+/// key's signatures, durably and before it signs, and writes the number into what it signs: `signCount` (Level 3, section 6.1.1). An
+/// interrupted signature only skips a number. Without a TPM, an older copy of all the keychain's files brings an older number back,
+/// which a server refuses; with one, the daemon refuses the copy. Keys of earlier versions are not counted: their `signCount` stays 0.
+/// The flag UV is set only when the daemon reports that the user was verified for this use.
 public struct DeviceAuthenticator: Sendable {
     /// The AAGUID: one for all devices with Touchstone.
     public static let aaguid: [UInt8] = [
@@ -81,26 +83,30 @@ public struct DeviceAuthenticator: Sendable {
         )
     }
 
+    /// What an app adds to the client data of a use: members, made of the verified factors, the protection of the key, and the app's
+    /// digest of the enrolled fingers.
+    package typealias Stating = (
+        _ factors: Set<AuthenticationFactor>, _ isHardware: Bool, _ enrolment: [UInt8]?
+    ) -> [(name: String, value: JSONValue)]
+
     /// Makes a credential with any access control and all fields of a prompt.
+    ///
+    /// `stating` returns additional members of the client data.
     package func register(
         _ options: CreationOptions,
         access: AccessControl,
         held: [DeviceCredential] = [],
         certificates: [[UInt8]] = [],
         asking prompt: PromptFields,
-        cancellation: Cancellation? = nil
+        cancellation: Cancellation? = nil,
+        stating: Stating = { _, _, _ in [] }
     ) throws(DeviceError) -> RegistrationResponse {
         try check(options.relyingParty)
         guard options.acceptsES256 else { throw .algorithm }
         guard !held.contains(where: { options.excluded.contains($0.id) }) else { throw .credentialExists }
-        let clientData = CollectedClientData(
-            type: "webauthn.create",
-            challenge: options.challenge,
-            origin: origin
-        ).json
         do throws(KeychainError) {
             let key = try keychain.makeKey(
-                MakeKey(accessControl: access, prompt: prompt),
+                MakeKey(accessControl: access, limits: try KeyLimits(isCounted: true), prompt: prompt),
                 cancellation: cancellation
             )
             let credential = DeviceCredential(
@@ -111,11 +117,11 @@ public struct DeviceAuthenticator: Sendable {
             )
             let use = try VerifiedUse(of: key, keychain, prompt, cancellation)
             defer { use.end() }
+            let clientData = clientData("webauthn.create", options.challenge, use, stating)
             let data = authenticatorData(use, attesting: credential)
-            let signed = data + Self.hash(clientData)
             let statement =
                 options.wantsAttestation
-                ? try AttestationStatement(of: use, over: Self.hash(signed), certificates) : .none
+                ? try AttestationStatement(of: use, over: data, Self.hash(clientData), certificates) : .none
             return RegistrationResponse(
                 credential: credential,
                 clientDataJSON: clientData,
@@ -149,17 +155,13 @@ public struct DeviceAuthenticator: Sendable {
 
     /// Signs in, with all fields of a prompt.
     ///
-    /// `stating` returns additional members of the client data, from the verified factors and from whether hardware
-    /// holds the key.
+    /// `stating` returns additional members of the client data.
     package func assert(
         _ options: RequestOptions,
         by credential: DeviceCredential,
         asking prompt: PromptFields,
         cancellation: Cancellation? = nil,
-        stating: (Set<AuthenticationFactor>, _ isHardware: Bool) -> [(name: String, value: JSONValue)] = {
-            _,
-            _ in []
-        }
+        stating: Stating = { _, _, _ in [] }
     ) throws(DeviceError) -> AssertionResponse {
         try check(options.relyingParty)
         try check(credential.relyingParty)
@@ -173,18 +175,13 @@ public struct DeviceAuthenticator: Sendable {
             )
             let use = try VerifiedUse(of: key, keychain, prompt, cancellation)
             defer { use.end() }
-            let clientData = CollectedClientData(
-                type: "webauthn.get",
-                challenge: options.challenge,
-                origin: origin
-            ).json(adding: stating(use.factors, key.isHardware))
-            let data = authenticatorData(use, attesting: nil)
-            let signature = try use.sign(Self.hash(data + Self.hash(clientData)))
+            let clientData = clientData("webauthn.get", options.challenge, use, stating)
+            let signed = try use.sign(authenticatorData(use, attesting: nil), Self.hash(clientData))
             return AssertionResponse(
                 credential: credential,
                 clientDataJSON: clientData,
-                authenticatorData: data,
-                signature: try ECDSASignature.der(signature)
+                authenticatorData: signed.data,
+                signature: try ECDSASignature.der(signed.signature)
             )
         } catch {
             throw .keychain(error)
@@ -197,7 +194,20 @@ public struct DeviceAuthenticator: Sendable {
         guard relyingParty == self.relyingParty else { throw .otherRelyingParty(relyingParty) }
     }
 
-    private func authenticatorData(_ use: VerifiedUse, attesting credential: DeviceCredential?) -> [UInt8] {
+    private func clientData(
+        _ type: String,
+        _ challenge: [UInt8],
+        _ use: VerifiedUse,
+        _ stating: Stating
+    ) -> [UInt8] {
+        CollectedClientData(type: type, challenge: challenge, origin: origin)
+            .json(adding: stating(use.factors, use.key.isHardware, use.enrolment))
+    }
+
+    private func authenticatorData(
+        _ use: VerifiedUse,
+        attesting credential: DeviceCredential?
+    ) -> AuthenticatorData {
         AuthenticatorData(
             rpIdHash: Self.hash(Array(relyingParty.utf8)),
             flags: use.isVerified ? [.userPresent, .userVerified] : .userPresent,
@@ -215,7 +225,7 @@ public struct DeviceAuthenticator: Sendable {
                 )
             },
             extensions: use.methods
-        ).encoded
+        )
     }
 
     static func prompt(_ reason: String) -> PromptFields { PromptFields(origin: .current(), reason: reason) }

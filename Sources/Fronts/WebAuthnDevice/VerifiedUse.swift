@@ -2,6 +2,7 @@ internal import CBOR
 internal import KeychainClient
 internal import KeychainModel
 internal import SecretMemory
+internal import WebAuthnModel
 
 /// One use of a key: the daemon has verified the user as the key's access control requires, and reported the
 /// factors.
@@ -15,6 +16,8 @@ struct VerifiedUse {
     let prompt: PromptFields
     /// The factors that the daemon verified; empty for a key without constraints.
     let factors: Set<AuthenticationFactor>
+    /// The app's own digest of the enrolled fingers at this use; nil for a key without constraints, and while it is unknown.
+    let enrolment: [UInt8]?
     /// Cancels the wait for the user.
     private let cancellation: Cancellation?
 
@@ -31,7 +34,7 @@ struct VerifiedUse {
         self.cancellation = cancellation
         context = keychain.makeContextNumber()
         guard !key.accessControl.constraints.isEmpty else {
-            factors = []
+            (factors, enrolment) = ([], nil)
             return
         }
         let request = EvaluateAccessControl(
@@ -42,7 +45,8 @@ struct VerifiedUse {
             prompt: prompt
         )
         do throws(KeychainError) {
-            factors = try keychain.evaluateAccessControl(request, cancellation: cancellation).factors
+            let shown = try keychain.evaluateAccessControl(request, cancellation: cancellation)
+            (factors, enrolment) = (shown.factors, shown.domainState)
         } catch {
             // The enrolled fingers changed: if the key is bound to the former ones, reading it throws the more
             // specific error.
@@ -74,11 +78,33 @@ struct VerifiedUse {
         return .map([CBORPair(.text("uvm"), .array(entries))])
     }
 
-    /// Signs a digest: r and s, 32 bytes each.
-    func sign(_ digest: [UInt8]) throws(KeychainError) -> [UInt8] {
+    /// Signs authenticator data and the hash of the client data.
+    ///
+    /// The daemon counts the signatures of the key and writes the number into the data that it signs. A key that was made by an earlier
+    /// version has no number, and the counter stays 0.
+    func sign(_ data: AuthenticatorData, _ clientDataHash: [UInt8]) throws(KeychainError) -> SignedData {
+        let unsigned = data.encoded
+        guard key.isCounted else {
+            let digest = DeviceAuthenticator.hash(unsigned + clientDataHash)
+            return SignedData(data: unsigned, signature: try use(.sign(digest: digest)))
+        }
+        let counter = AuthenticatorData.counterBytes
+        let result = try use(
+            .signCounted(
+                before: Array(unsigned[..<counter.lowerBound]),
+                after: unsigned[counter.upperBound...] + clientDataHash
+            )
+        )
+        guard result.count > counter.count else { throw KeychainError(.internalComponent) }
+        var signed = unsigned
+        signed.replaceSubrange(counter, with: result.prefix(counter.count))
+        return SignedData(data: signed, signature: Array(result.dropFirst(counter.count)))
+    }
+
+    private func use(_ use: KeyUse) throws(KeychainError) -> [UInt8] {
         let request = UseKey(
             representation: key.representation,
-            use: .sign(digest: digest),
+            use: use,
             context: isVerified ? context : nil,
             prompt: prompt
         )
@@ -95,6 +121,12 @@ struct VerifiedUse {
         )
         return try keychain.attestKey(request, cancellation: cancellation).evidence
     }
+}
+
+/// Authenticator data as it was signed, and the signature: r and s, 32 bytes each.
+struct SignedData {
+    let data: [UInt8]
+    let signature: [UInt8]
 }
 
 extension SecretBytes {

@@ -35,6 +35,9 @@ public struct AuthenticatorData: Sendable, Equatable {
         public static let extensionData = Flags(rawValue: 1 << 7)
     }
 
+    /// Where the counter is in the encoded data.
+    public static let counterBytes = 33..<37
+
     /// Describes authenticator data; sets the flags AT and ED accordingly.
     public init(
         rpIdHash: [UInt8],
@@ -64,7 +67,7 @@ public struct AuthenticatorData: Sendable, Equatable {
         rpIdHash = Array(bytes[..<32])
         let flags = Flags(rawValue: bytes[32])
         self.flags = flags
-        signCount = bytes[33..<37].reduce(0) { $0 << 8 | UInt32($1) }
+        signCount = bytes[Self.counterBytes].reduce(0) { $0 << 8 | UInt32($1) }
         var rest = bytes[37...]
         if flags.contains(.attestedCredentialData) {
             attestedCredentialData = try AttestedCredentialData(takingFrom: &rest)

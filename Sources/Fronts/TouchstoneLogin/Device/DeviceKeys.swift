@@ -60,14 +60,18 @@ struct DeviceKeys: Sendable {
     }
 
     /// Makes a credential after the user has consented; stores nothing.
+    ///
+    /// The signed data include what the device is, and what was shown.
     func register(
         _ options: CreationOptions,
         _ rule: AccessRule,
+        label: String,
         certificates: [[UInt8]],
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> Made {
         try await keychain.perform(prompt) { client, fields, cancellation throws(TouchstoneError) in
             let access = try rule.keyControl(on: client)
+            let status = try Self.status(of: client)
             return try onDevice { () throws(DeviceError) in
                 let made = try authenticator(client, options.relyingParty).register(
                     options,
@@ -75,7 +79,16 @@ struct DeviceKeys: Sendable {
                     certificates: certificates,
                     asking: fields,
                     cancellation: cancellation
-                )
+                ) { factors, isHardware, enrolment in
+                    let assurance = Touchstone.Assurance(ofUseUnder: rule, factors, status, isHardware)
+                    let consent = prompt.consent(
+                        label: label,
+                        rule: rule,
+                        server: origin,
+                        language: fields.origin.language
+                    )
+                    return [("touchstone", assurance.statement(enrolment, status, consent))]
+                }
                 return Made(
                     id: Data(made.credential.id),
                     credential: Data(made.credential.encoded),
@@ -96,32 +109,25 @@ struct DeviceKeys: Sendable {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> (response: JSONValue, assurance: Touchstone.Assurance) {
         try await keychain.perform(prompt) { client, fields, cancellation throws(TouchstoneError) in
-            let status: StatusReply
-            do throws(KeychainError) { status = try client.status() } catch {
-                throw TouchstoneError(below: error)
-            }
-            let level = HardwareLevel(status.assurance)
+            let status = try Self.status(of: client)
             return try onDevice { () throws(DeviceError) in
-                var assurance = Touchstone.Assurance.withoutKey(level)
+                var assurance = Touchstone.Assurance.withoutKey(HardwareLevel(status.assurance))
                 let signed = try authenticator(client, options.relyingParty).assert(
                     options,
                     by: try DeviceCredential(parsing: Array(credential)),
                     asking: fields,
                     cancellation: cancellation
-                ) { factors, isHardware in
-                    // Every assertion has a prompt of its own, even if the rule is reusable for reads of the
-                    // token.
-                    assurance = Touchstone.Assurance(
-                        ofKeyUnder: rule.reusable(for: .zero),
-                        factors,
-                        status,
-                        hardware: isHardware ? level : .software
-                    )
-                    return [("touchstone", assurance.statement)]
+                ) { factors, isHardware, enrolment in
+                    assurance = Touchstone.Assurance(ofUseUnder: rule, factors, status, isHardware)
+                    return [("touchstone", assurance.statement(enrolment, status))]
                 }
                 return (signed.json, assurance)
             }
         }
+    }
+
+    private static func status(of client: RemoteKeychain) throws(TouchstoneError) -> StatusReply {
+        do throws(KeychainError) { return try client.status() } catch { throw TouchstoneError(below: error) }
     }
 
     /// The representation of a credential's key.
@@ -196,6 +202,24 @@ struct DeviceKeys: Sendable {
         let isAbove = relyingParty.contains(".") && host.hasSuffix(".\(relyingParty)")
         guard relyingParty == host || isAbove else { throw .otherRelyingParty(relyingParty) }
         return DeviceAuthenticator(relyingParty: relyingParty, origin: origin, keychain: client)
+    }
+}
+
+extension Touchstone.Assurance {
+    /// What a registration or an assertion is worth: each has a prompt of its own, even if the rule is reusable for reads of the
+    /// token.
+    fileprivate init(
+        ofUseUnder rule: AccessRule,
+        _ factors: Set<AuthenticationFactor>,
+        _ status: StatusReply,
+        _ isHardware: Bool
+    ) {
+        self.init(
+            ofKeyUnder: rule.reusable(for: .zero),
+            factors,
+            status,
+            hardware: isHardware ? HardwareLevel(status.assurance) : .software
+        )
     }
 }
 

@@ -27,11 +27,11 @@ extension TouchstoneError {
     /// The error for a server's error response: by its code, then by its status.
     init(_ refusal: Refusal) {
         let (code, nextStep) = Self.meaning(of: refusal)
-        let isStepUp = code == .stepUpNeeded
         self.init(
             code,
             part: "server",
-            cause: isStepUp ? refusal.challenge : refusal.word ?? "\(refusal.status)",
+            cause: refusal.word == "insufficient_user_authentication"
+                ? refusal.challenge : refusal.word ?? "\(refusal.status)",
             nextStep: nextStep,
             retryAfter: refusal.retryAfter,
             details: refusal.detail.map { [$0] } ?? []
@@ -50,6 +50,8 @@ extension TouchstoneError {
         case "authentication_failed": (.signatureRefused, nil)
         case "credential_suspended": (.deviceRevoked, nil)
         case "insufficient_user_authentication": (.stepUpNeeded, nil)
+        // The server's policy: repeating the same does not help.
+        case "insufficient_assurance": (.stepUpNeeded, .askForHelp)
         case "ceremony_expired": (.replayed, nil)
         case "invalid_dpop_proof" where refusal.detail == "replayed": (.replayed, nil)
         case "too_many_attempts", "overloaded", "temporarily_unavailable": (.throttled, nil)
