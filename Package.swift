@@ -199,7 +199,7 @@ let layers: KeyValuePairs<String, [Target]> = [
         ),
         module(
             "Touchstone",
-            ["KeychainClient", "KeychainModel", "SecretMemory", "Threads", crypto],
+            ["KeychainClient", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel", crypto],
             // The variant for Apple's systems, built by TouchstoneOnFronts.
             exclude: ["Apple"],
             settings: modern

@@ -1,4 +1,5 @@
 import Foundation
+import WebAuthnModel
 
 @testable import Touchstone
 @testable import TouchstoneLogin
@@ -45,6 +46,11 @@ enum FrontStrings {
                 "a key's attestation",
                 #"{"certificates":["Ag=="],"format":"touchstone-tpm2","statement":"AQ=="}"#,
                 String(decoding: try encoder.encode(attestation), as: UTF8.self)
+            ),
+            StoredString(
+                "the label of a key's attestation",
+                "touchstone device key 1",
+                bytes: Array(DeviceKeyBinding.label.utf8)
             ),
             StoredString(
                 "the label of authentication codes",

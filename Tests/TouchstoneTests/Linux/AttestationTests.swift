@@ -19,12 +19,17 @@ extension KeyEvidenceTests {
             let key = try await DeviceSigningKey.create("a", rule: .passcode, challenge: challenge)
             #expect(keychain.prompts == before + 1, "one use")
             let attestation = try #require(key.attestation)
-            #expect(attestation.format == "touchstone-tpm2")
+            #expect(attestation.format == "touchstone-tpm2-key")
             let json = try #require(
                 try JSONSerialization.jsonObject(with: attestation.statement) as? [String: Any]
             )
             let statement = try #require((json["statement"] as? String).flatMap(Base64URL.decode))
-            #expect(statement.firstRange(of: Array(challenge)) != nil)
+            // The chip signed the challenge with the purpose and the name.
+            func holds(_ purpose: String, _ name: String) -> Bool {
+                let binding = DeviceKeyBinding(challenge: Array(challenge), purpose: purpose, name: name)
+                return statement.firstRange(of: Array(SHA256.hash(data: binding.message))) != nil
+            }
+            #expect(holds("Signing", "a") && !holds("Signing", "b") && !holds("Sealing", "a"))
             #expect(
                 (json["publicKey"] as? String).flatMap(Base64URL.decode)
                     == Array(key.publicKey.x963Representation)

@@ -235,6 +235,8 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     }
 
     private static var purpose: String { KeyPlace.name(of: Purpose.self) }
+    /// The key's purpose, as an attestation names it.
+    package var purposeName: String { Self.purpose }
 
     /// The place of the key's record.
     var place: KeyPlace {

@@ -16,7 +16,7 @@ struct KeyPlace: Sendable {
 
     let name: String
     let group: String?
-    private let purpose: String
+    let purpose: String
     /// Whether this is the place of the key's waiting successor.
     private var isOfSuccessor = false
 

@@ -3,6 +3,7 @@ internal import Foundation
 internal import KeychainClient
 internal import KeychainModel
 internal import SecretMemory
+internal import WebAuthnModel
 
 /// A signature or a shared secret, in locked memory.
 final class KeyUseResult: Sendable {
@@ -43,7 +44,7 @@ extension KeychainCalls {
             return try client.makeKey(request, cancellation: cancellation)
         }
         let attestation = try challenge.map { challenge throws(TouchstoneError) in
-            try below { () throws(KeychainError) in try statement(about: key, challenge) }
+            try below { () throws(KeychainError) in try statement(about: key, challenge, place) }
         }
         return NewKey(
             representation: Data(key.representation),
@@ -139,23 +140,29 @@ extension KeychainCalls {
         }
     }
 
-    /// The hardware's attestation of a key; nil for a software key.
+    /// The hardware's attestation of a key, bound to its purpose and name; nil for a software key.
     private func statement(
         about key: EnclaveKey,
-        _ challenge: Data
+        _ challenge: Data,
+        _ place: KeyPlace
     ) throws(KeychainError) -> KeyAttestation? {
         guard key.isHardware else { return nil }
+        let binding = DeviceKeyBinding(
+            challenge: Array(challenge),
+            purpose: place.purpose,
+            name: place.name
+        )
         let attestation = try client.attestKey(
             AttestKey(
                 representation: key.representation,
-                qualifyingData: Array(challenge),
+                qualifyingData: Array(SHA256.hash(data: binding.message)),
                 prompt: prompt
             ),
             cancellation: cancellation
         )
         guard let evidence = attestation.evidence else { return nil }
         return KeyAttestation(
-            format: "touchstone-tpm2",
+            format: "touchstone-tpm2-key",
             statement: Data(attestation.json.utf8),
             certificates: evidence.identity.certificates.map { Data($0) }
         )
