@@ -51,6 +51,18 @@ struct TenStepsTests {
             let registered = try world.call("GET", "/v1/credentials/\(device.id)", access)
             #expect(registered["assurance"]?.string == (hasChip ? "tpm" : "self"))
             #expect(registered["uvEvidence"]?.string == (hasChip ? "tpm_policy" : "flag"))
+            // What was shown, and what the device is, were signed with it.
+            let consent = registered["consent"]?.object
+            #expect(consent?["text"]?.array == ["Sign in by finger from now on"])
+            #expect(consent?["label"]?.string == "Laptop" && consent?["rule"]?.string == "\(login.rule)")
+            let time = try #require(consent?["time"]?.integer)
+            #expect(abs(Double(time) - Date().timeIntervalSince1970) < 600)
+            let kept = registered["statement"]?.object
+            #expect(kept?["enrolment"]?.bytes?.count == 32)
+            #expect(kept?["reader"]?.object?["name"]?.string?.isEmpty == false)
+            #expect((kept?["tpm"]?.object?["firmware"]?.string != nil) == hasChip)
+            let firstCount: Int64 = hasChip ? 0 : 1
+            #expect(registered["signCount"]?.integer == firstCount)
             #expect(try await world.kept(login) == ["device", "refresh"])
 
             // 7: the app is restarted, and knows its device without a prompt or the server.
@@ -71,6 +83,10 @@ struct TenStepsTests {
             let stated = try signedClientData(exchange)["touchstone"]?.object
             #expect(stated?["facts"]?.array == ["currentSet", "keyBound", "perUse"])
             #expect(stated?["method"]?.string == "fingerprint" && stated?["level"]?.string == "test")
+            #expect(
+                stated?["enrolment"] == kept?["enrolment"] && stated?["tpm"] == .some(kept?["tpm"] ?? .null)
+            )
+            #expect(stated?["reader"]?.object?["grade"]?.string != nil)
             let me = try world.call("GET", "/v1/me", try await second.accessToken())
             #expect(
                 me["amr"]?.array?.contains("fpt") == true && me["acr"]?.string == (hasChip ? "phrh" : "phr")
@@ -111,6 +127,9 @@ struct TenStepsTests {
             let last = try await login.signIn("Once more")
             #expect(try await last.devices().map(\.id) == [device.id])
             #expect(try await last.devices().first?.lastUsed != nil)
+            // Each signature has a number of its own: of the registration, unless the chip attested it, and of two sign-ins.
+            let counted = try world.call("GET", "/v1/credentials/\(device.id)", try await last.accessToken())
+            #expect(counted["signCount"]?.integer == firstCount + 2)
         }
     }
 }

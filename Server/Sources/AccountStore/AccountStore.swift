@@ -15,7 +15,8 @@
 /// }
 /// switch login { … }
 /// ```
-public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore,
+public protocol AccountStore: AdministrationStore, AttestationStore, AttestedKeyStore, AuditStore,
+    CeremonyStore,
     CredentialStore,
     LimitStore, NoticeStore, RecoveryStore, SessionStore, TokenKeyStore, TransactionStore, UpkeepStore
 {}
@@ -26,6 +27,8 @@ public enum Limits {
     public static let sessions = 10
     /// The maximum number of credentials of an account.
     public static let credentials = 64
+    /// The maximum number of attested keys of an account that are no credentials.
+    public static let attestedKeys = 64
     /// How long a replaced refresh token remains usable once more, for a client that did not get the response.
     public static let refreshGrace = Duration.seconds(30)
     /// The maximum number of pending transactions in a list.

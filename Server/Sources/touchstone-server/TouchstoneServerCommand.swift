@@ -44,6 +44,9 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               request-timeout            seconds in which a request must arrive completely
               shutdown-timeout           seconds for which SIGTERM waits for requests in progress
               device-attestation         any, hardware or policy
+              require-assurance-login, require-assurance-step-up, require-assurance-transaction
+                                         what an authentication must be worth: low, substantial or
+                                         high, and facts that an attested device must state
               endorsement                none, roots, list or any: which TPMs are certified
               endorsement-roots, endorsement-list, attestation-roots
                                          directories of PEM files, a file of SHA-256

@@ -12,8 +12,8 @@ struct SchemaVersionTests {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 8))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (8, 8))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 9))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (9, 9))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         // A schema from before transactions were listed.
@@ -21,9 +21,9 @@ struct SchemaVersionTests {
             try SQLiteFile.run(statement, on: file.path)
         }
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 8))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 9))
         await (try SQLiteStore.open(.init(path: file.path))).close()
-        try SQLiteFile.run("UPDATE schema_version SET version = 9", on: file.path)
+        try SQLiteFile.run("UPDATE schema_version SET version = 10", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -36,22 +36,27 @@ struct SchemaVersionTests {
         let database = try await cluster.makeDatabase(migrated: false)
         let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 8))
-        #expect(try PostgreSQLStore.migrate(configuration) == (8, 8))
+        #expect(try PostgreSQLStore.migrate(configuration) == (0, 9))
+        #expect(try PostgreSQLStore.migrate(configuration) == (9, 9))
         try cluster.psql(
             (Self.withoutLater + ["UPDATE schema_version SET version = 1"]).joined(separator: "; "),
             in: database.name
         )
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 8))
-        try cluster.psql("UPDATE schema_version SET version = 9", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (1, 9))
+        try cluster.psql("UPDATE schema_version SET version = 10", in: database.name)
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
         await database.remove()
         #expect(throws: StoreError(.unavailable)) { try PostgreSQLStore.open(configuration) }
     }
 
-    private static let withoutRoles = ["ALTER TABLE admin_tokens DROP COLUMN role", "DROP TABLE notices"]
+    private static let withoutAssurance = [
+        "ALTER TABLE credentials DROP COLUMN statement", "ALTER TABLE credentials DROP COLUMN consent",
+        "ALTER TABLE sessions DROP COLUMN assurance", "DROP TABLE attested_keys",
+    ]
+    private static let withoutRoles =
+        withoutAssurance + ["ALTER TABLE admin_tokens DROP COLUMN role", "DROP TABLE notices"]
     private static let withoutRecovery =
         withoutRoles + [
             "DROP TABLE recovery_codes", "DROP TABLE account_links", "ALTER TABLE sessions DROP COLUMN task",
@@ -87,7 +92,7 @@ struct SchemaVersionTests {
             "DROP TABLE kept",
             "UPDATE schema_version SET version = 2",
         ] { try SQLiteFile.run(statement, on: file.path) }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 8))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 9))
         try await file.use { store in
             let consumed = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
             #expect(consumed?.ceremony.id == ceremony.id && consumed?.ceremony.options == ceremony.options)
@@ -109,7 +114,7 @@ struct SchemaVersionTests {
         for statement in Self.withoutAudience + ["UPDATE schema_version SET version = 4"] {
             try SQLiteFile.run(statement, on: file.path)
         }
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 8))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (4, 9))
         try await file.use { store in
             let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
             #expect(live.grant == nil)
@@ -133,7 +138,7 @@ struct SchemaVersionTests {
             (Self.withoutRecovery + ["UPDATE schema_version SET version = 6"]).joined(separator: "; ")
         )
         await #expect(throws: StoreError(.notMigrated)) { _ = try await database.open() }
-        #expect(try database.migrate() == (6, 8))
+        #expect(try database.migrate() == (6, 9))
         try await database.use { store in
             let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
             #expect(live.session.task == nil && live.account == person)
@@ -155,7 +160,7 @@ struct SchemaVersionTests {
             (Self.withoutRoles + ["UPDATE schema_version SET version = 7"]).joined(separator: "; ")
         )
         await #expect(throws: StoreError(.notMigrated)) { _ = try await database.open() }
-        #expect(try database.migrate() == (7, 8))
+        #expect(try database.migrate() == (7, 9))
         try await database.use { store in
             let found = try await store.adminToken(admin.digest, now: start)
             #expect(found?.role == .all)

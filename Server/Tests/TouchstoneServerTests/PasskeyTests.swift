@@ -54,7 +54,8 @@ extension ServerTests {
                 }
                 #expect(
                     try await details(stated, signCount: 2) == """
-                        {"touchstone":{"facts":["currentSet","keyBound","perUse"],"hardware":"software",\
+                        {"counter":2,"touchstone":{"facts":["currentSet","keyBound","perUse"],\
+                        "hardware":"software",\
                         "level":"substantial","method":"fingerprint"}}
                         """
                 )
@@ -63,7 +64,7 @@ extension ServerTests {
                     try await details(
                         ["level": "low", "facts": [], "hardware": "test", "more": "x"],
                         signCount: 3
-                    ) == #"{"touchstone":{"facts":[],"hardware":"test","level":"low"}}"#
+                    ) == #"{"counter":3,"touchstone":{"facts":[],"hardware":"test","level":"low"}}"#
                 )
                 let wrong: [JSONValue] = [
                     "low", [], ["level": "low"], ["level": 3, "facts": [], "hardware": "test"],
@@ -72,6 +73,25 @@ extension ServerTests {
                     ["level": "low", "facts": .array(Array(repeating: "a", count: 17)), "hardware": "test"],
                     ["level": .string(String(repeating: "a", count: 33)), "facts": [], "hardware": "test"],
                     ["level": "low", "facts": [], "hardware": "test", "method": ["x"]],
+                    ["level": "low", "facts": [], "hardware": "test", "enrolment": "AAAA"],
+                    ["level": "low", "facts": [], "hardware": "test", "reader": "a name"],
+                    ["level": "low", "facts": [], "hardware": "test", "reader": ["name": "a"]],
+                    [
+                        "level": "low", "facts": [], "hardware": "test",
+                        "reader": ["name": "\u{1B}[2J", "grade": "strong"],
+                    ],
+                    [
+                        "level": "low", "facts": [], "hardware": "test",
+                        "reader": ["name": .string(String(repeating: "é", count: 129)), "grade": "weak"],
+                    ],
+                    [
+                        "level": "low", "facts": [], "hardware": "test",
+                        "tpm": ["manufacturer": "IFX", "model": "a\u{202E}b", "firmware": "1"],
+                    ],
+                    [
+                        "level": "low", "facts": [], "hardware": "test",
+                        "tpm": ["model": "a", "firmware": "1"],
+                    ],
                 ]
                 for (number, member) in wrong.enumerated() {
                     #expect(try await details(member, signCount: UInt32(4 + number)) == nil, "\(member)")

@@ -167,7 +167,7 @@ extension LoginSession {
 
     /// Requests certificates for this chip's attestation key from the server's CA; empty without a chip, and for a chip
     /// that the CA does not trust.
-    private func attestationCertificates() async throws(TouchstoneError) -> [[UInt8]] {
+    func attestationCertificates() async throws(TouchstoneError) -> [[UInt8]] {
         guard let enrolment = try await client.keys.beginAttestation() else { return [] }
         do throws(TouchstoneError) {
             let begun = try await call("POST", "/v1/attestation/ak", enrolment.request)

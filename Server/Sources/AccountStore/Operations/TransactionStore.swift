@@ -50,6 +50,8 @@ public enum TransactionDecision: Sendable, Equatable {
     case rejected
     /// A confirmation was invalid, for this reason; the details are JSON for the audit record, or empty.
     case failed(reason: String, details: String)
+    /// A valid confirmation is not worth enough, as the details say in JSON: the transaction stays pending.
+    case insufficient(reason: String, details: String)
 }
 
 /// The outcome of a decision.
@@ -60,4 +62,6 @@ public enum TransactionOutcome: Sendable, Equatable {
     case notPending(Transaction.Status)
     /// The credential cannot confirm (any more); the transaction failed.
     case refused(LoginRefusal)
+    /// The confirmation was not worth enough; the transaction is pending.
+    case insufficient
 }

@@ -117,6 +117,12 @@ extension AuditEvent.Name {
     public static let credentialSuspended = Self(rawValue: "credential_suspended")
     /// A suspended credential can sign in again.
     public static let credentialRestored = Self(rawValue: "credential_restored")
+    /// A device says other things of itself than at its last use; the reason names them.
+    public static let credentialDeviceChanged = Self(rawValue: "credential_device_changed")
+    /// A key that is no credential was registered.
+    public static let deviceKeyRegistered = Self(rawValue: "device_key_registered")
+    /// Such a key was removed.
+    public static let deviceKeyRemoved = Self(rawValue: "device_key_removed")
     /// An attestation was refused.
     public static let attestationRejected = Self(rawValue: "attestation_rejected")
     /// The attestation CA issued a certificate.

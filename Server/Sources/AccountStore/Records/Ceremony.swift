@@ -8,6 +8,8 @@ public struct Ceremony: Sendable, Equatable {
         case reauthentication
         /// Registering a credential.
         case registration
+        /// Registering a key that is no credential.
+        case deviceKey = "device_key"
     }
 
     /// The ceremony's id.

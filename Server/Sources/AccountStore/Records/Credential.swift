@@ -77,6 +77,10 @@ public struct Credential: Sendable, Equatable {
     public var lastUsedAt: Timestamp?
     /// Why it cannot sign in; nil: it can.
     public var suspension: Suspension?
+    /// What its device last said of itself, as JSON; nil: nothing yet.
+    public var statement: String?
+    /// What its owner consented to at the registration, as the device signed it, as JSON; nil: it said nothing.
+    public let consent: String?
 
     /// Creates a credential.
     public init(
@@ -98,7 +102,9 @@ public struct Credential: Sendable, Equatable {
         thumbprint: [UInt8]? = nil,
         createdAt: Timestamp,
         lastUsedAt: Timestamp? = nil,
-        suspension: Suspension? = nil
+        suspension: Suspension? = nil,
+        statement: String? = nil,
+        consent: String? = nil
     ) {
         self.id = id
         self.account = account
@@ -119,6 +125,8 @@ public struct Credential: Sendable, Equatable {
         self.createdAt = createdAt
         self.lastUsedAt = lastUsedAt
         self.suspension = suspension
+        self.statement = statement
+        self.consent = consent
     }
 }
 
@@ -150,6 +158,10 @@ public struct CredentialUse: Sendable, Equatable {
     public let backupState: Bool
     /// When the ceremony was opened: what was stored then and is unchanged, the authenticator must exceed.
     public let openedAt: Timestamp
+    /// What the device says of itself, as JSON; nil: nothing, and what it said before stays.
+    public let statement: String?
+    /// How that differs from what it said before; nil: not in what is watched.
+    public let change: DeviceChange?
 
     /// Creates a use.
     public init(
@@ -158,7 +170,9 @@ public struct CredentialUse: Sendable, Equatable {
         userVerified: Bool,
         backupEligible: Bool,
         backupState: Bool,
-        openedAt: Timestamp
+        openedAt: Timestamp,
+        statement: String? = nil,
+        change: DeviceChange? = nil
     ) {
         self.id = id
         self.signCount = signCount
@@ -166,5 +180,21 @@ public struct CredentialUse: Sendable, Equatable {
         self.backupEligible = backupEligible
         self.backupState = backupState
         self.openedAt = openedAt
+        self.statement = statement
+        self.change = change
+    }
+}
+
+/// A change of what a device says of itself, for ``AuditEvent/Name/credentialDeviceChanged``.
+public struct DeviceChange: Sendable, Equatable {
+    /// What changed, as words.
+    public let reason: String
+    /// The former and the present values, as JSON.
+    public let details: String
+
+    /// Describes a change.
+    public init(reason: String, details: String) {
+        self.reason = reason
+        self.details = details
     }
 }

@@ -20,6 +20,8 @@ public struct Identifier<Subject>: Hashable, Sendable {
 public typealias AccountID = Identifier<Account>
 /// A credential's id, chosen by the authenticator; at most 1023 bytes, unique among all accounts.
 public typealias CredentialID = Identifier<Credential>
+/// The id of an attested key that is no credential: the SHA-256 of its public key.
+public typealias AttestedKeyID = Identifier<AttestedKey>
 /// A session's id.
 public typealias SessionID = Identifier<Session>
 /// A ceremony's id.

@@ -28,6 +28,8 @@ public struct Session: Sendable, Equatable {
     public let address: String
     /// The one thing that it is for; nil: everything that its class allows.
     public let task: SessionTask?
+    /// What its last authentication was worth, as words: a level, and facts; empty: a password, or a sign-in before a migration.
+    public var assurance: [String]
 
     /// Creates a session.
     public init(
@@ -44,7 +46,8 @@ public struct Session: Sendable, Equatable {
         thumbprint: [UInt8]? = nil,
         client: String = "",
         address: String = "",
-        task: SessionTask? = nil
+        task: SessionTask? = nil,
+        assurance: [String] = []
     ) {
         self.id = id
         self.account = account
@@ -60,6 +63,7 @@ public struct Session: Sendable, Equatable {
         self.client = client
         self.address = address
         self.task = task
+        self.assurance = assurance
     }
 
     /// When its refresh token expires if unused: the earlier of both limits.

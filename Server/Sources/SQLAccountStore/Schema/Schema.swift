@@ -10,7 +10,7 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth]
+        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth, assurance]
     }
 
     /// Translates the placeholders to a database's SQL.

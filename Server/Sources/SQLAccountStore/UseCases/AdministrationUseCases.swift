@@ -98,6 +98,7 @@ extension SQLConnection {
         _ = try endSessions(of: id, except: nil)
         try appendAudit(audit.of(id), now: now)
         try removeCredentials(of: id)
+        try removeAttestedKeys(of: id)
         try removeLinks(of: id)
         try removeRecoveryCodes(of: id)
         try execute(Statements.remove, .of(id))

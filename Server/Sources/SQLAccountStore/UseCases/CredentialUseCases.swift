@@ -26,7 +26,7 @@ private enum Statements {
     static let used = SQLStatement(
         """
         UPDATE credentials SET sign_count = $2, uv_initialized = $3, backup_eligible = $4, backup_state = $5,
-            last_used_at = $6
+            last_used_at = $6, statement = COALESCE($7, statement)
         WHERE id = $1
         """
     )
@@ -223,7 +223,8 @@ extension SQLConnection {
             .of(stored.uvInitialized || use.userVerified),
             .of(use.backupEligible),
             .of(use.backupState),
-            .of(now)
+            .of(now),
+            .of(use.statement)
         )
         return nil
     }

@@ -19,7 +19,8 @@ private enum Statements {
     static let rehash = SQLStatement("UPDATE accounts SET password_hash = $2 WHERE id = $1")
     static let renew = SQLStatement(
         """
-        UPDATE sessions SET credential = $3, acr = $4, amr = $5, auth_time = $6, last_used_at = $7, epoch = $8
+        UPDATE sessions SET credential = $3, acr = $4, amr = $5, auth_time = $6, last_used_at = $7, epoch = $8,
+            assurance = $9
         WHERE account = $1 AND id = $2
         """
     )
@@ -63,6 +64,22 @@ extension LoginRefusal {
         let failure = occasion.saying(name, reason: rawValue)
         guard self == .clonedCounter else { return [failure] }
         return [failure, occasion.saying(.credentialSuspended, reason: rawValue)]
+    }
+}
+
+extension CredentialUse {
+    /// The audit event of what changed on the device; none if nothing did.
+    func changes(on occasion: AuditEvent) -> [AuditEvent] {
+        guard let change else { return [] }
+        var event = occasion.saying(.credentialDeviceChanged, reason: change.reason, credential: id)
+        event.details = change.details
+        return [event]
+    }
+}
+
+extension LoginCompletion.Method {
+    fileprivate func changes(on occasion: AuditEvent) -> [AuditEvent] {
+        if case .credential(let use) = self { use.changes(on: occasion) } else { [] }
     }
 }
 
@@ -185,7 +202,8 @@ extension SQLConnection {
             var row = row
             return try OtherSession(&row)
         }
-        return try begin(completion, [audit], beside: others, head: state.auditHead)
+        let events = [audit] + completion.method.changes(on: audit)
+        return try begin(completion, events, beside: others, head: state.auditHead)
     }
 
     private func refusal(
@@ -254,6 +272,7 @@ extension SQLConnection {
         session.amr = completion.session.amr
         session.authTime = completion.session.authTime
         session.lastUsedAt = completion.now
+        session.assurance = completion.session.assurance
         try execute(
             Statements.renew,
             .of(session.account),
@@ -263,10 +282,11 @@ extension SQLConnection {
             .text(Words.join(session.amr)),
             .of(session.authTime),
             .of(session.lastUsedAt),
-            .of(epoch)
+            .of(epoch),
+            .text(Words.join(session.assurance))
         )
         try insert(completion.tokens, of: session, epoch: epoch)
-        try appendAudit([audit], after: head, now: completion.now)
+        try appendAudit([audit] + completion.method.changes(on: audit), after: head, now: completion.now)
         return .completed(session, ended: [])
     }
 }

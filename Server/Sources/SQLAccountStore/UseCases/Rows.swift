@@ -30,7 +30,7 @@ extension Credential {
     static let columns = """
         id, account, kind, label, public_key, sign_count, uv_initialized, backup_eligible, backup_state, \
         hardware_bound, transports, aaguid, assurance, uv_evidence, device_anchor, thumbprint, created_at, \
-        last_used_at, suspension
+        last_used_at, suspension, statement, consent
         """
 
     init(_ row: inout SQLRow) throws(StoreError) {
@@ -53,7 +53,9 @@ extension Credential {
             thumbprint: try row.optionalBytes(),
             createdAt: try row.time(),
             lastUsedAt: try row.optionalTime(),
-            suspension: try row.optionalWord()
+            suspension: try row.optionalWord(),
+            statement: try row.optionalText(),
+            consent: try row.optionalText()
         )
     }
 
@@ -62,7 +64,8 @@ extension Credential {
             .of(id), .of(account), .of(kind), .text(label), .bytes(publicKey), .of(signCount),
             .of(uvInitialized), .of(backupEligible), .of(backupState), .of(isHardwareBound),
             .text(Words.join(transports)), .bytes(aaguid), .of(assurance), .of(uvEvidence), .of(deviceAnchor),
-            .of(thumbprint), .of(createdAt), .of(lastUsedAt), .of(suspension),
+            .of(thumbprint), .of(createdAt), .of(lastUsedAt), .of(suspension), .of(statement),
+            .of(consent),
         ]
     }
 }
@@ -70,7 +73,7 @@ extension Credential {
 extension Session {
     static let columns = """
         account, id, credential, acr, amr, auth_time, created_at, last_used_at, expires_at, idle_lifetime, \
-        thumbprint, client, address, task, epoch
+        thumbprint, client, address, task, assurance, epoch
         """
 
     /// - Returns: the session and its epoch, which its tokens share.
@@ -90,7 +93,8 @@ extension Session {
             thumbprint: try row.optionalBytes(),
             client: try row.text(),
             address: try row.text(),
-            task: try row.optionalWord()
+            task: try row.optionalWord(),
+            assurance: Words.split(try row.text())
         )
         return (session, try row.integer())
     }
@@ -100,7 +104,7 @@ extension Session {
             .of(account), .of(id), .of(credential), .text(acr), .text(Words.join(amr)), .of(authTime),
             .of(createdAt), .of(lastUsedAt), .of(expiresAt), .of(idleLifetime), .of(thumbprint),
             .text(client),
-            .text(address), .of(task), .of(epoch),
+            .text(address), .of(task), .text(Words.join(assurance)), .of(epoch),
         ]
     }
 }

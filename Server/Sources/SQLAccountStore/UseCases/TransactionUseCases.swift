@@ -97,6 +97,10 @@ extension SQLConnection {
             transaction.status = .failed
             event.details = details
             events = [event.saying(.transactionFailed, reason: reason)]
+        case .insufficient(let reason, let details):
+            event.details = details
+            try appendAudit(event.saying(.transactionFailed, reason: reason), now: now)
+            return .insufficient
         case .approved(let evidence, let use):
             let holder = try self.account(account)
             refusal =
@@ -109,7 +113,7 @@ extension SQLConnection {
             } else {
                 transaction.status = .approved
                 transaction.evidence = evidence
-                events = [event.saying(.transactionApproved)]
+                events = [event.saying(.transactionApproved)] + use.changes(on: event)
             }
         }
         transaction.decidedAt = now

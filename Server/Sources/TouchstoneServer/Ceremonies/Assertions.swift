@@ -18,6 +18,23 @@ struct AssertionRefusal: Error {
             as: UTF8.self
         )
     }
+
+    /// Whether the assertion is valid, but not worth what is demanded.
+    var isInsufficient: Bool { reason == Problem.Code.insufficientAssurance.rawValue }
+
+    /// A valid assertion that is not worth what is demanded.
+    static func insufficient(_ shortfall: String) -> AssertionRefusal {
+        AssertionRefusal(reason: Problem.Code.insufficientAssurance.rawValue, details: shortfall)
+    }
+}
+
+/// An assertion whose signature is verified; the store compares its counter.
+struct VerifiedAssertion {
+    let use: CredentialUse
+    /// What it is worth.
+    let assurance: ProvenAssurance
+    /// What the device says of it, as JSON for the audit record; empty: nothing.
+    let details: String
 }
 
 extension Service {
@@ -25,7 +42,7 @@ extension Service {
     func verifyLogin(
         _ response: AuthenticationResponse,
         _ taken: ConsumedCeremony
-    ) throws(AssertionRefusal) -> (Credential, CredentialUse) {
+    ) throws(AssertionRefusal) -> (Credential, VerifiedAssertion) {
         guard let credential = taken.credential else { throw AssertionRefusal(reason: "unknown_credential") }
         guard let text = try? JSONValue(parsing: Array(taken.ceremony.options.utf8)),
             let options = KeptOptions(text)
@@ -33,7 +50,7 @@ extension Service {
         if let account = taken.ceremony.account, account != credential.account {
             throw AssertionRefusal(reason: "other_account")
         }
-        let use = try verify(
+        let assertion = try verify(
             response,
             by: credential,
             challenge: options.challenge,
@@ -41,7 +58,7 @@ extension Service {
             isUserKnown: taken.ceremony.account != nil,
             openedAt: taken.ceremony.openedAt
         )
-        return (credential, use)
+        return (credential, assertion)
     }
 
     /// Verifies an assertion by a known credential; the store compares the counter.
@@ -52,7 +69,7 @@ extension Service {
         allowed: [[UInt8]],
         isUserKnown: Bool,
         openedAt: Timestamp
-    ) throws(AssertionRefusal) -> CredentialUse {
+    ) throws(AssertionRefusal) -> VerifiedAssertion {
         let start = ContinuousClock.now
         defer { metrics.assertionVerified(in: ContinuousClock.now - start) }
         do throws(WebAuthnError) {
@@ -63,13 +80,22 @@ extension Service {
                 userHandle: credential.account.bytes,
                 isUserKnown: isUserKnown
             )
-            return CredentialUse(
+            let userVerified = authentication.flags.contains(.userVerified)
+            let statement = DeviceStatement(in: response.clientDataJSON)
+            let use = CredentialUse(
                 id: credential.id,
                 signCount: authentication.record.signCount,
-                userVerified: authentication.flags.contains(.userVerified),
+                userVerified: userVerified,
                 backupEligible: authentication.record.backupEligible,
                 backupState: authentication.record.backupState,
-                openedAt: openedAt
+                openedAt: openedAt,
+                statement: statement?.kept,
+                change: statement?.change(since: credential.statement)
+            )
+            return VerifiedAssertion(
+                use: use,
+                assurance: ProvenAssurance(of: credential, userVerified: userVerified, statement),
+                details: statement?.details(counter: use.signCount) ?? ""
             )
         } catch {
             throw AssertionRefusal(

@@ -18,6 +18,7 @@ extension ServerConfiguration {
         "ceremonies-per-minute", "request-timeout",
         "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
+        "require-assurance-login", "require-assurance-step-up", "require-assurance-transaction",
         "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
         "service-secret-directory", "audience-directory", "mail-command", "mail-webhook",
         "mail-webhook-secret-file", "log-level", "log-format",
@@ -123,6 +124,9 @@ extension ServerConfiguration {
         case "password-minimum": passwordMinimum = try setting.number(in: 8...64)
         case "password-cost": passwordCost = try Self.cost(setting)
         case "device-attestation": deviceAttestation = try setting.choice()
+        case "require-assurance-login": requiredAssuranceLogin = try setting.assurance()
+        case "require-assurance-step-up": requiredAssuranceStepUp = try setting.assurance()
+        case "require-assurance-transaction": requiredAssuranceTransaction = try setting.assurance()
         case "endorsement": endorsement = try setting.choice()
         case "endorsement-roots": endorsementRoots = try setting.path()
         case "endorsement-list": endorsementList = try setting.path()
@@ -201,6 +205,15 @@ extension ServerConfiguration {
             throw fault("access-log = on needs log-level = info, debug or trace, not \(logLevel)")
         }
         guard idle <= lifetime else { throw fault("session-idle is longer than session-lifetime") }
+        let demands = [requiredAssuranceLogin, requiredAssuranceStepUp, requiredAssuranceTransaction]
+        guard
+            endorsement != .none || attestationRoots != nil
+                || !demands.contains(where: { $0.level == .high || !$0.facts.isEmpty })
+        else {
+            throw fault(
+                "require-assurance-… demands attested keys, which nobody has: set endorsement or attestation-roots"
+            )
+        }
         guard endorsement != .roots || endorsementRoots != nil else {
             throw fault("endorsement = roots needs endorsement-roots")
         }

@@ -100,6 +100,12 @@ public struct ServerConfiguration: Sendable {
 
     /// The attestation required for a credential of kind `device`.
     public var deviceAttestation = DeviceAttestation.any
+    /// What a login must be worth.
+    public var requiredAssuranceLogin = AssuranceDemand.none
+    /// What an authentication again, and the session that changes credentials, must be worth.
+    public var requiredAssuranceStepUp = AssuranceDemand.none
+    /// What the approval of a transaction must be worth.
+    public var requiredAssuranceTransaction = AssuranceDemand.none
     /// Which chips the attestation CA certifies.
     public var endorsement = EndorsementTrust.none
     /// A directory of PEM files: the manufacturers' root certificates for endorsement keys.

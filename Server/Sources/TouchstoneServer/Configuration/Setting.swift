@@ -130,6 +130,21 @@ extension Setting {
         return choice
     }
 
+    /// The value as a level of assurance, and the facts that a device must state.
+    func assurance() throws(ConfigurationFault) -> AssuranceDemand {
+        let words = list
+        let facts = words.dropFirst()
+        guard let level = words.first.flatMap(AssuranceDemand.Level.init),
+            facts.allSatisfy(AssuranceDemand.facts.contains)
+        else {
+            throw fault(
+                "must be one of \(AssuranceDemand.Level.allCases.map(\.rawValue).joined(separator: ", ")), and facts of "
+                    + AssuranceDemand.facts.joined(separator: ", ")
+            )
+        }
+        return AssuranceDemand(level, facts: Set(facts))
+    }
+
     /// The value as `host:port`; for port 0 the system chooses one.
     func address() throws(ConfigurationFault) -> ListenAddress {
         guard let colon = value.lastIndex(of: ":"), let port = UInt16(value[value.index(after: colon)...]),

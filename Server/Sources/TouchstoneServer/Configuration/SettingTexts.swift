@@ -49,6 +49,9 @@ extension ServerConfiguration {
         case "password-minimum": "\(passwordMinimum)"
         case "password-cost": "\(passwordCost.ln),\(passwordCost.r),\(passwordCost.p)"
         case "device-attestation": deviceAttestation.rawValue
+        case "require-assurance-login": requiredAssuranceLogin.words.joined(separator: " ")
+        case "require-assurance-step-up": requiredAssuranceStepUp.words.joined(separator: " ")
+        case "require-assurance-transaction": requiredAssuranceTransaction.words.joined(separator: " ")
         case "endorsement": endorsement.rawValue
         case "endorsement-roots": endorsementRoots
         case "endorsement-list": endorsementList

@@ -58,6 +58,8 @@ public struct Problem: Error, Sendable, Equatable {
         case insufficientUserAuthentication = "insufficient_user_authentication"
         /// The access token does not have a scope that is needed (RFC 6750, section 3.1).
         case insufficientScope = "insufficient_scope"
+        /// The authentication is not worth what the operation demands (settings `require-assurance-…`).
+        case insufficientAssurance = "insufficient_assurance"
         /// The credential is suspended.
         case credentialSuspended = "credential_suspended"
         /// An administrator locked the account.
@@ -108,8 +110,8 @@ public struct Problem: Error, Sendable, Equatable {
             switch self {
             case .invalidRequest, .invalidDPoPProof, .useDPoPNonce, .invalidTarget, .invalidScope: 400
             case .authenticationFailed, .invalidToken, .insufficientUserAuthentication: 401
-            case .insufficientScope, .credentialSuspended, .accountLockedByAdmin, .forbidden, .sessionLimited,
-                .passwordChangeRequired:
+            case .insufficientScope, .insufficientAssurance, .credentialSuspended, .accountLockedByAdmin,
+                .forbidden, .sessionLimited, .passwordChangeRequired:
                 403
             case .notFound: 404
             case .methodNotAllowed: 405
@@ -137,6 +139,7 @@ public struct Problem: Error, Sendable, Equatable {
             case .invalidScope: "The scope is not known"
             case .insufficientUserAuthentication: "The user has to authenticate again"
             case .insufficientScope: "The access token does not have the scope"
+            case .insufficientAssurance: "The authentication is not worth enough"
             case .credentialSuspended: "The credential is suspended"
             case .accountLockedByAdmin: "The account is locked"
             case .forbidden: "Not allowed"

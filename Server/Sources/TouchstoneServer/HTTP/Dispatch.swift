@@ -82,7 +82,10 @@ private struct Dispatched {
         case .session: return .session(try await session(token, call, operation))
         case .fresh:
             var session = try await session(token, call, operation)
-            if session.session.task == nil { try service.requireFresh(session, call) }
+            if session.session.task == nil {
+                try service.requireFresh(session, call)
+                try await service.requireAssurance(of: session)
+            }
             do {
                 session.proof = try await service.possession(of: session, token, call)
             } catch var problem as Problem where [.invalidDPoPProof, .useDPoPNonce].contains(problem.code) {

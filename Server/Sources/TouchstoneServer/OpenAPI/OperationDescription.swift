@@ -62,6 +62,8 @@ struct OperationDescription: Sendable {
     /// A resource server that the access token is for (RFC 8707); none: the account's API.
     private static let resource = Schemas.text(1...256)
     private static let scope = Schemas.text(1...1024)
+    /// What protects the keys of a device, as the client says: a word of `Touchstone`'s `HardwareLevel`.
+    private static let hardware = Schemas.text(1...32)
     private static let password: JSONValue = ["type": "string", "maxLength": 512]
 
     static let all: [String: OperationDescription] = api.merging(admin) { first, _ in first }
@@ -71,7 +73,7 @@ struct OperationDescription: Sendable {
             .json(
                 Schemas.input([
                     "username": name, "password": password, "client?": label, "purpose?": purpose,
-                    "session?": session, "resource?": resource, "scope?": scope,
+                    "session?": session, "resource?": resource, "scope?": scope, "hardware?": hardware,
                 ])
             )
             .replies(200, "tokens")
@@ -79,6 +81,7 @@ struct OperationDescription: Sendable {
                 .authenticationFailed,
                 .invalidTarget,
                 .invalidScope,
+                .insufficientAssurance,
                 .insufficientUserAuthentication,
                 .accountLockedByAdmin,
                 .passwordChangeRequired,
@@ -133,6 +136,7 @@ struct OperationDescription: Sendable {
                 .accountLockedByAdmin,
                 .credentialSuspended,
                 .ceremonyExpired,
+                .insufficientAssurance,
                 .forbidden
             ),
         "token": Self("Renews tokens (RFC 6749, section 6); without refresh_token those in the cookies.")
@@ -175,8 +179,12 @@ struct OperationDescription: Sendable {
             .json(Schemas.input(["secret": Schemas.bytes])).replies(200, "x5c")
             .errors(.ceremonyExpired, .attestationRejected),
         "credentialOptions": Self("Begins the registration of a credential.")
-            .json(Schemas.input(["kind?": Schemas.choice(["device", "passkey"]), "label?": label]))
-            .replies(200, "registrationCeremony").errors(.tooManyAttempts),
+            .json(
+                Schemas.input([
+                    "kind?": Schemas.choice(["device", "passkey"]), "label?": label, "hardware?": hardware,
+                ])
+            )
+            .replies(200, "registrationCeremony").errors(.tooManyAttempts, .attestationUntrusted),
         "registerCredential": Self(
             "Ends the registration of a credential. Without a label a passkey gets its provider's name; a label that another "
                 + "credential of the account has gets a number."
@@ -195,6 +203,28 @@ struct OperationDescription: Sendable {
             .keyPolicyRejected,
             .forbidden
         ),
+        "deviceKeyOptions": Self("Begins the registration of a key that is no credential.")
+            .replies(200, "deviceKeyCeremony").errors(.tooManyAttempts),
+        "registerDeviceKey": Self(
+            "Ends the registration of a key that is no credential: a certified TPM attests it for the challenge, a purpose and a name."
+        )
+        .json(
+            Schemas.input([
+                "ceremonyId": Schemas.bytes, "purpose": Schemas.text(1...64), "name": Schemas.text(1...255),
+                "attestation": ["type": "object"], "x5c?": Schemas.array(Schemas.bytes),
+            ])
+        )
+        .replies(201, "deviceKey")
+        .errors(
+            .ceremonyExpired,
+            .credentialExists,
+            .attestationRejected,
+            .attestationUntrusted,
+            .keyPolicyRejected,
+            .forbidden
+        ),
+        "listDeviceKeys": Self("All such keys of the account.").replies(200, "deviceKeys"),
+        "removeDeviceKey": Self("Removes such a key.").replies(204),
         "listCredentials": Self("All credentials of the account.").replies(200, "credentials"),
         "credential": Self("One credential.").replies(200, "credential"),
         "renameCredential": Self(
@@ -223,7 +253,12 @@ struct OperationDescription: Sendable {
         "transaction": Self("A transaction as it stands.").replies(200, "transaction"),
         "approveTransaction": Self("Confirms a transaction.")
             .json(Schemas.input(["credential": Schemas.ref("assertion")])).replies(200, "transaction")
-            .errors(.transactionNotPending, .authenticationFailed, .credentialSuspended),
+            .errors(
+                .transactionNotPending,
+                .authenticationFailed,
+                .credentialSuspended,
+                .insufficientAssurance
+            ),
         "rejectTransaction": Self("Turns a transaction down.").replies(200, "transaction")
             .errors(.transactionNotPending),
         "transactionEvidence": Self("What shows the confirmation to somebody else.")

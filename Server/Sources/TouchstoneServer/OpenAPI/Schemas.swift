@@ -100,6 +100,7 @@ enum Schemas {
         ]),
         "accountExport": object([
             "account": ref("user"), "credentials": array(ref("credential")),
+            "deviceKeys": array(ref("deviceKey")),
             "sessions": array(ref("session")), "recoveryCodes": integer,
             "transactions": array(ref("transaction")), "hasOlderTransactions": boolean,
             "audit": array(ref("ownAuditRecord")), "next?": number,
@@ -143,7 +144,15 @@ enum Schemas {
             "backupState": boolean, "signCount": integer,
             "assurance": choice(["none", "self", "basic", "tpm"]),
             "uvEvidence": choice(["flag", "tpm_policy"]), "suspended": boolean, "suspension?": string,
+            "statement?": ["type": "object"], "consent?": ["type": "object"],
         ]),
+        "deviceKeyCeremony": object([
+            "ceremonyId": bytes, "publicKey": object(["challenge": bytes]), "expiresAt": time,
+        ]),
+        "deviceKey": object([
+            "id": bytes, "purpose": string, "name": string, "publicKey": bytes, "createdAt": time,
+        ]),
+        "deviceKeys": object(["keys": array(ref("deviceKey"))]),
         "credentials": object(["credentials": array(ref("credential")), "rpId?": string, "userId?": bytes]),
         "session": object([
             "id": bytes, "current?": boolean, "acr": string, "amr": strings, "authTime": time,

@@ -33,7 +33,7 @@ enum AccountRoutes {
                 "amr": .array(caller.session.amr.map { .string($0) }),
                 "authTime": .integer(caller.session.authTime.seconds),
                 "hasPassword": .bool(caller.account.password != nil),
-                "stepUp": .array(stepUp(caller, credentials).map { .string($0) }),
+                "stepUp": .array(stepUp(caller, credentials, service).map { .string($0) }),
                 "credentials": .integer(Int64(credentials.count)),
                 "sessions": .integer(Int64(sessions.count)),
                 "task": caller.session.task.map { .string($0.rawValue) },
@@ -42,13 +42,19 @@ enum AccountRoutes {
     }
 
     /// How the session can be authenticated again: by methods that are as strong as its own.
-    private static func stepUp(_ caller: AuthenticatedSession, _ credentials: [Credential]) -> [String] {
+    private static func stepUp(
+        _ caller: AuthenticatedSession,
+        _ credentials: [Credential],
+        _ service: Service
+    ) -> [String] {
         let acr = caller.session.acr
+        let demand = service.configuration.requiredAssuranceStepUp
         let isByPasskey = credentials.contains {
             $0.suspension == nil && AuthenticationContext.isAtLeast($0.acr, acr)
         }
         let isByPassword =
             caller.account.password != nil
+            && !(demand.isBeyondPassword && credentials.contains(where: demand.canBeMet))
             && AuthenticationContext.isAtLeast(AuthenticationContext.password, acr)
         return (isByPasskey ? ["passkey"] : []) + (isByPassword ? ["password"] : [])
     }

@@ -14,8 +14,15 @@ internal import X509
 /// it for a certificate of an attestation key in the same chip (TPM 2.0 Part 1, section 24).
 enum AttestationRoutes {
     static let operations: [Operation] = [
-        Operation(.post, "/v1/attestation/ak", "beginActivation", .session, handle: begin),
-        Operation(.post, "/v1/attestation/ak/{id}", "completeActivation", .session, handle: complete),
+        Operation(.post, "/v1/attestation/ak", "beginActivation", .session, tasks: [.setUp], handle: begin),
+        Operation(
+            .post,
+            "/v1/attestation/ak/{id}",
+            "completeActivation",
+            .session,
+            tasks: [.setUp],
+            handle: complete
+        ),
     ]
 
     /// An attestation key only signs structures that the chip generated, and cannot leave the chip.

@@ -113,6 +113,8 @@ extension Credential {
             "uvEvidence": .string(uvEvidence.rawValue),
             "suspended": .bool(suspension != nil),
             "suspension": suspension.map { .string($0.rawValue) },
+            "statement": statement.flatMap { try? JSONValue(parsing: Array($0.utf8)) },
+            "consent": consent.flatMap { try? JSONValue(parsing: Array($0.utf8)) },
         ])
     }
 

@@ -23,6 +23,7 @@ enum LoginRoutes {
         let password = reader.string("password", bytes: 0...PasswordPolicy.mostBytes)
         let client = reader.optionalLabel("client")
         let purpose = reader.choice("purpose", default: LoginPurpose.login)
+        let hardware = reader.optionalString("hardware", bytes: 1...32)
         let asked = reader.choice("session", default: SessionForm.tokens)
         let audience = reader.audience()
         try reader.finish()
@@ -63,12 +64,25 @@ enum LoginRoutes {
             service.metrics.login(method: "password", outcome: "locked")
             throw Problem(.accountLockedByAdmin)
         }
-        let task: SessionTask? = account.password?.mustChange == true ? .changePassword : nil
+        var task: SessionTask? = account.password?.mustChange == true ? .changePassword : nil
+        let demand =
+            renewed == nil
+            ? service.configuration.requiredAssuranceLogin : service.configuration.requiredAssuranceStepUp
+        if let shortfall = ProvenAssurance.password.shortfall(of: demand) {
+            // An account that has nothing better yet may get it.
+            guard !(found?.credentials.contains(where: demand.canBeMet) ?? false) else {
+                throw try await service.insufficientPassword(shortfall, account, attempt, call)
+            }
+            if renewed == nil, task == nil { task = .setUp }
+        }
         if task != nil {
             guard renewed == nil, grant == nil, form == .cookie || proof != nil else {
-                // The password was right.
-                try await service.store.giveBack([attempt.addressKey], now: call.now)
-                try await service.store.reset([attempt.key])
+                try await service.giveBack(attempt, call)
+                guard task == .changePassword else {
+                    throw Problem.insufficientAssurance(
+                        "sign in with cookies or a DPoP proof, and without a resource, to set a credential up"
+                    )
+                }
                 throw Problem(
                     .passwordChangeRequired,
                     "sign in with cookies or a DPoP proof, and without a resource, to change it"
@@ -115,8 +129,15 @@ enum LoginRoutes {
         let devices = (found?.credentials ?? []).filter { $0.kind == .device && $0.suspension == nil }
         let isKnown =
             if let proof { devices.contains { $0.thumbprint == proof.thumbprint } } else { !devices.isEmpty }
-        let offer: [(name: String, value: JSONValue)] = [("offerDeviceLogin", .bool(!isKnown))]
-        return try service.reply(tokens, opened, as: form, adding: task == nil ? offer : [], call)
+        let isOffered = !isKnown && service.acceptsDevice(with: hardware)
+        let offer: [(name: String, value: JSONValue)] = [("offerDeviceLogin", .bool(isOffered))]
+        return try service.reply(
+            tokens,
+            opened,
+            as: form,
+            adding: task == .changePassword ? [] : offer,
+            call
+        )
     }
 }
 
@@ -162,6 +183,34 @@ struct PasswordAttempt: Sendable {
 }
 
 extension Service {
+    /// The refusal of a right password that is not worth what is demanded, after it is in the audit.
+    fileprivate func insufficientPassword(
+        _ shortfall: String,
+        _ account: Account,
+        _ attempt: PasswordAttempt,
+        _ call: Call
+    ) async throws(StoreError) -> Problem {
+        let refusal = AssertionRefusal.insufficient(shortfall)
+        await audit(
+            call.event(
+                .loginFail,
+                account: account.id,
+                reason: refusal.reason,
+                details: refusal.auditDetails
+            ),
+            at: call.now
+        )
+        metrics.login(method: "password", outcome: "insufficient")
+        try await giveBack(attempt, call)
+        return .insufficientAssurance(shortfall)
+    }
+
+    /// Takes back that an attempt counted as a failure: its password was right.
+    fileprivate func giveBack(_ attempt: PasswordAttempt, _ call: Call) async throws(StoreError) {
+        try await store.giveBack([attempt.addressKey], now: call.now)
+        try await store.reset([attempt.key])
+    }
+
     /// The account that somebody names to sign in.
     ///
     /// All forms are looked up, whatever is found: the work tells nothing.

@@ -19,6 +19,7 @@ enum OwnAccountRoutes {
         let cursor = try UserPropertyRoutes.cursor(call)
         let store = service.store
         let credentials = try await store.credentials(of: account.id)
+        let keys = try await store.attestedKeys(of: account.id)
         let sessions = try await store.sessions(of: account.id, now: call.now)
         let codes = try await store.recoveryCodes(of: account.id)
         let transactions = try await store.transactions(of: account.id, now: call.now)
@@ -28,6 +29,7 @@ enum OwnAccountRoutes {
             JSONValue(members: [
                 "account": account.json,
                 "credentials": .array(credentials.map(\.json)),
+                "deviceKeys": .array(keys.map(\.json)),
                 "sessions": .array(sessions.map { $0.json(current: nil) }),
                 "recoveryCodes": .integer(Int64(codes.left)),
                 "transactions": .array(

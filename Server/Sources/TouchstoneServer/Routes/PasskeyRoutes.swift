@@ -110,14 +110,21 @@ enum PasskeyRoutes {
             presenting: CredentialID(response.rawId),
             now: call.now
         ) { taken throws(LoginFault) in
-            guard taken.ceremony.purpose != .registration else { throw .otherCeremony }
+            guard [.login, .reauthentication].contains(taken.ceremony.purpose) else { throw .otherCeremony }
             do throws(AssertionRefusal) {
                 try service.requireOwnCeremony(taken.ceremony, proof, call)
-                let (known, use) = try service.verifyLogin(response, taken)
+                let (known, assertion) = try service.verifyLogin(response, taken)
+                let demand =
+                    taken.ceremony.purpose == .login
+                    ? service.configuration.requiredAssuranceLogin
+                    : service.configuration.requiredAssuranceStepUp
+                if let shortfall = assertion.assurance.shortfall(of: demand) {
+                    throw .insufficient(shortfall)
+                }
                 return service.completion(
                     of: taken.ceremony,
                     known,
-                    use,
+                    assertion,
                     response,
                     tokens,
                     proof,
@@ -133,6 +140,11 @@ enum PasskeyRoutes {
         case .verified(let ended): outcome = ended
         case .refused(.assertion(let refusal), let taken):
             await service.refuse(refusal, taken.credential, call)
+            // The key signed, so this is no guess.
+            if refusal.isInsufficient {
+                service.metrics.login(method: "passkey", outcome: "insufficient")
+                throw Problem.insufficientAssurance(refusal.details)
+            }
             let kept = KeptOptions(try? JSONValue(parsing: Array(taken.ceremony.options.utf8)))
             await service.countPasskeyFailure(name: kept?.name, call)
             service.metrics.login(method: "passkey", outcome: "failed")
@@ -178,7 +190,7 @@ extension Service {
     fileprivate func completion(
         of ceremony: Ceremony,
         _ known: Credential,
-        _ use: CredentialUse,
+        _ assertion: VerifiedAssertion,
         _ response: AuthenticationResponse,
         _ tokens: NewTokens,
         _ proof: VerifiedProof?,
@@ -194,10 +206,11 @@ extension Service {
             amr: AuthenticationMethods.amr(of: known, response),
             thumbprint: proof?.thumbprint,
             client: client,
+            assurance: assertion.assurance,
             call
         )
         return LoginCompletion(
-            method: .credential(use),
+            method: .credential(assertion.use),
             target: renewed == nil ? .newSession : .renewal(of: AuthenticationContext.upTo(known.acr)),
             session: session,
             tokens: tokens.pair,
@@ -208,7 +221,7 @@ extension Service {
                 session: session.id,
                 credential: known.id,
                 reason: "passkey",
-                details: DeviceStatement(in: response.clientDataJSON)?.json ?? ""
+                details: assertion.details
             ),
             now: call.now
         )

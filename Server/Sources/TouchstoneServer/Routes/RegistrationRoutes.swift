@@ -27,7 +27,12 @@ enum RegistrationRoutes {
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let kind = reader.choice("kind", default: Credential.Kind.passkey)
         let label = reader.optionalLabel("label")
+        let hardware = reader.optionalString("hardware", bytes: 1...32)
         try reader.finish()
+        guard kind == .passkey || service.acceptsDevice(with: hardware) else {
+            // Before a prompt is shown for it.
+            throw Problem(.attestationUntrusted, "a device needs a key in a chip that this server trusts")
+        }
         let account = caller.account
         let existing = try await service.store.credentials(of: account.id)
         let relyingParty = kind == .device ? service.devices : service.passkeys
@@ -43,7 +48,7 @@ enum RegistrationRoutes {
             authenticatorSelection: AuthenticatorSelectionCriteria(
                 residentKey: kind == .passkey ? "required" : "preferred"
             ),
-            attestation: kind == .device || service.configuration.profile == .aal3 ? "direct" : "none"
+            attestation: kind == .device || service.demandsAttestation ? "direct" : "none"
         )
         let publicKey = try JSONValue(encoding: options)
         return try await service.open(
@@ -91,10 +96,11 @@ enum RegistrationRoutes {
                 for: RegistrationCeremony(challenge: options.challenge, algorithms: relyingParty.algorithms)
             )
         } catch {
-            throw await refusal(error, service, caller, call)
+            throw await service.refusal(of: error, caller, call)
         }
         let credential = try await record(
             registration,
+            response,
             kind,
             label ?? kept["label"]?.string ?? standardLabel(kind, registration),
             caller.proof,
@@ -102,6 +108,15 @@ enum RegistrationRoutes {
             caller,
             call
         )
+        guard service.configuration.requiredAssuranceLogin.canBeMet(by: credential) else {
+            throw await service.refusal(
+                Problem(.attestationUntrusted, "it could never sign in (require-assurance-login)"),
+                reason: WebAuthnError.Reason.untrustedAttestation.rawValue,
+                cause: "require-assurance-login",
+                caller,
+                call
+            )
+        }
         let stored = try await service.store.registerCredential(
             credential,
             keeping: caller.session.id,
@@ -111,7 +126,8 @@ enum RegistrationRoutes {
                 account: caller.account.id,
                 session: caller.session.id,
                 credential: credential.id,
-                reason: credential.assurance.rawValue
+                reason: credential.assurance.rawValue,
+                details: credential.consent.map { #"{"consent":\#($0)}"# } ?? ""
             ),
             now: call.now
         ).credential
@@ -127,37 +143,9 @@ enum RegistrationRoutes {
         kind == .device ? "Device" : PasskeyProvider.name(aaguid: registration.aaguid) ?? "Passkey"
     }
 
-    /// The user is authenticated here, so the response may name the failed step; the cause is only for the audit.
-    private static func refusal(
-        _ error: WebAuthnError,
-        _ service: Service,
-        _ caller: AuthenticatedSession,
-        _ call: Call
-    ) async -> Problem {
-        let details =
-            (try? CanonicalJSON.encode(["cause": .string(String(error.description.prefix(256)))])) ?? []
-        await service.audit(
-            call.event(
-                .attestationRejected,
-                account: caller.account.id,
-                session: caller.session.id,
-                reason: error.reason.rawValue,
-                details: String(decoding: details, as: UTF8.self)
-            ),
-            at: call.now
-        )
-        service.metrics.registration(format: "unknown", outcome: error.reason.rawValue)
-        let code: Problem.Code =
-            switch error.reason {
-            case .untrustedAttestation: .attestationUntrusted
-            case .refusedByRule where error.step == "\(TPMKeyPolicy.self)": .keyPolicyRejected
-            default: .attestationRejected
-            }
-        return Problem(code, "\(error.reason.rawValue) (\(error.step))")
-    }
-
     private static func record(
         _ registration: Registration,
+        _ response: RegistrationResponse,
         _ kind: Credential.Kind,
         _ label: String,
         _ proof: VerifiedProof?,
@@ -173,14 +161,6 @@ enum RegistrationRoutes {
             case .basic, .attestationCA:
                 !attestation.isTrusted ? .selfAttested : attestation.tpm == nil ? .basic : .tpm
             }
-        var anchor: [UInt8]?
-        if attestation.isTrusted, let certificate = attestation.trustPath.first {
-            var serializer = DER.Serializer()
-            try serializer.serialize(certificate)
-            let digest = Array(SHA256.hash(data: serializer.serializedBytes))
-            anchor = try await service.store.attestationKey(certificateDigest: digest, now: call.now)?
-                .deviceAnchor
-        }
         return Credential(
             id: CredentialID(registration.record.id),
             account: caller.account.id,
@@ -196,9 +176,78 @@ enum RegistrationRoutes {
             aaguid: registration.aaguid,
             assurance: assurance,
             uvEvidence: (try? TPMKeyPolicy.ours.check(registration)) == nil ? .flag : .tpmPolicy,
-            deviceAnchor: anchor,
+            deviceAnchor: try await service.deviceAnchor(of: attestation, call),
             thumbprint: kind == .device ? proof?.thumbprint : nil,
-            createdAt: call.now
+            createdAt: call.now,
+            // Without an attestation nothing signed it.
+            statement: assurance == .none ? nil : DeviceStatement(in: response.clientDataJSON)?.kept,
+            consent: assurance == .none ? nil : DeviceConsent(in: response.clientDataJSON)?.json
         )
+    }
+}
+
+extension Service {
+    /// The error of a refused registration, after it is in the audit.
+    ///
+    /// The user is authenticated here, so the response may name the failed step; the cause is only for the audit.
+    func refusal(of error: WebAuthnError, _ caller: AuthenticatedSession, _ call: Call) async -> Problem {
+        let reason = error.reason.rawValue
+        let code: Problem.Code =
+            switch error.reason {
+            case .untrustedAttestation: .attestationUntrusted
+            case .refusedByRule where error.step == "\(TPMKeyPolicy.self)": .keyPolicyRejected
+            default: .attestationRejected
+            }
+        return await refusal(
+            Problem(code, "\(reason) (\(error.step))"),
+            reason: reason,
+            cause: String(error.description.prefix(256)),
+            caller,
+            call
+        )
+    }
+
+    fileprivate func refusal(
+        _ problem: Problem,
+        reason: String,
+        cause: String,
+        _ caller: AuthenticatedSession,
+        _ call: Call
+    ) async -> Problem {
+        let details = (try? CanonicalJSON.encode(["cause": .string(cause)])) ?? []
+        await audit(
+            call.event(
+                .attestationRejected,
+                account: caller.account.id,
+                session: caller.session.id,
+                reason: reason,
+                details: String(decoding: details, as: UTF8.self)
+            ),
+            at: call.now
+        )
+        metrics.registration(format: "unknown", outcome: reason)
+        return problem
+    }
+
+    /// The SHA-256 of the endorsement key of the chip that made an attestation; nil if this server's CA did not certify it.
+    func deviceAnchor(of attestation: Attestation, _ call: Call) async throws -> [UInt8]? {
+        guard attestation.isTrusted, let certificate = attestation.trustPath.first else { return nil }
+        var serializer = DER.Serializer()
+        try serializer.serialize(certificate)
+        let digest = Array(SHA256.hash(data: serializer.serializedBytes))
+        return try await store.attestationKey(certificateDigest: digest, now: call.now)?.deviceAnchor
+    }
+
+    /// Whether credentials are of use here only with an attestation.
+    var demandsAttestation: Bool {
+        configuration.profile == .aal3 || configuration.requiredAssuranceLogin.level == .high
+    }
+
+    /// Whether a device whose keys have this protection, a word of `Touchstone`'s `HardwareLevel`, may be accepted; nil for a client
+    /// that says nothing.
+    func acceptsDevice(with hardware: String?) -> Bool {
+        let hasNoChip = hardware.map { ["software", "separateAccount"].contains($0) } ?? false
+        return (!hasNoChip || configuration.deviceAttestation == .any && configuration.profile != .aal3)
+            && configuration.requiredAssuranceLogin.canBeMet(by: hardware)
     }
 }

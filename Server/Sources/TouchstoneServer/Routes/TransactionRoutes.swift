@@ -45,7 +45,8 @@ enum TransactionRoutes {
         }
         let account = try await owner(username, service, call)
         let nonce = Random.bytes(32)
-        let credentials = try await service.store.credentials(of: account).filter { $0.suspension == nil }
+        let demand = service.configuration.requiredAssuranceTransaction
+        let credentials = try await service.store.credentials(of: account).filter(demand.canBeMet)
         guard !credentials.isEmpty else {
             throw Problem(.forbidden, "the account has no credential that could confirm it")
         }
@@ -138,7 +139,9 @@ enum TransactionRoutes {
             do throws(AssertionRefusal) {
                 return try approval(of: transaction, by: credential, response, service)
             } catch {
-                return .failed(reason: error.reason, details: error.auditDetails)
+                let (reason, details) = (error.reason, error.auditDetails)
+                guard !error.isInsufficient else { return .insufficient(reason: reason, details: details) }
+                return .failed(reason: reason, details: details)
             }
         }
         switch outcome {
@@ -146,6 +149,7 @@ enum TransactionRoutes {
         case .decided: throw Problem.authenticationFailed("assertion")
         case .notPending(let status): throw notPending(status)
         case .refused(.credentialSuspended): throw Problem(.credentialSuspended)
+        case .insufficient: throw insufficient(service)
         case .refused(let refusal): throw Problem.authenticationFailed(refusal.rawValue)
         }
     }
@@ -161,7 +165,7 @@ enum TransactionRoutes {
             throw AssertionRefusal(reason: "damaged_transaction")
         }
         guard let credential else { throw AssertionRefusal(reason: "unknown_credential") }
-        let use = try service.verify(
+        let assertion = try service.verify(
             response,
             by: credential,
             challenge: options.challenge,
@@ -169,14 +173,16 @@ enum TransactionRoutes {
             isUserKnown: true,
             openedAt: transaction.createdAt
         )
+        let demand = service.configuration.requiredAssuranceTransaction
+        if let shortfall = assertion.assurance.shortfall(of: demand) { throw .insufficient(shortfall) }
         let evidence = TransactionEvidence(
-            credential: use.id,
+            credential: credential.id,
             publicKey: credential.publicKey,
             clientDataJSON: response.clientDataJSON,
             authenticatorData: response.authenticatorData,
             signature: response.signature
         )
-        return .approved(evidence, use)
+        return .approved(evidence, assertion.use)
     }
 
     private static func reject(_ service: Service, _ call: Call) async throws -> Reply {
@@ -193,7 +199,14 @@ enum TransactionRoutes {
         case .decided(let decided): return .json(try decided.json)
         case .notPending(let status): throw notPending(status)
         case .refused(let refusal): throw Problem.authenticationFailed(refusal.rawValue)
+        case .insufficient: throw insufficient(service)
         }
+    }
+
+    /// The error of an approval that is not worth enough; the audit record says what it lacks.
+    private static func insufficient(_ service: Service) -> Problem {
+        let demand = service.configuration.requiredAssuranceTransaction
+        return .insufficientAssurance("this needs \(demand.words.joined(separator: " "))")
     }
 
     private static func evidence(_ service: Service, _ call: Call) async throws -> Reply {

@@ -64,6 +64,7 @@ enum API {
         + AccountRoutes.operations + LinkRoutes.operations + RecoveryRoutes.operations
         + SelfRegistrationRoutes.operations + OwnAccountRoutes.operations
         + AttestationRoutes.operations + RegistrationRoutes.operations + CredentialRoutes.operations
+        + DeviceKeyRoutes.operations
         + SessionRoutes.operations + TransactionRoutes.operations + WellKnownRoutes.operations
         + PageRoutes.operations
 }

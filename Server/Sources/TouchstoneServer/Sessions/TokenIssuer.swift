@@ -154,6 +154,7 @@ extension Service {
         thumbprint: [UInt8]?,
         client: String?,
         task: SessionTask? = nil,
+        assurance: ProvenAssurance = .password,
         _ call: Call
     ) -> Session {
         let lifetime = task == nil ? .seconds(configuration.lifetime) : Limits.limitedSession
@@ -171,7 +172,8 @@ extension Service {
             thumbprint: thumbprint,
             client: client ?? "",
             address: call.address,
-            task: task
+            task: task,
+            assurance: assurance.words
         )
     }
 }

@@ -64,10 +64,12 @@ public struct HardwareBoundKey: RegistrationRule {
 
     /// Checks that the attestation is trusted; a TPM's key also needs the attributes that bind it to the chip.
     public func check(_ registration: Registration) throws(WebAuthnError) {
-        guard registration.attestation.isHardwareBound else {
-            throw refusal("nobody who is trusted vouches for it")
-        }
-        guard let tpm = registration.attestation.tpm else { return }
+        try check(registration.attestation)
+    }
+
+    func check(_ attestation: Attestation) throws(WebAuthnError) {
+        guard attestation.isHardwareBound else { throw refusal("nobody who is trusted vouches for it") }
+        guard let tpm = attestation.tpm else { return }
         let area = tpm.publicArea
         guard area.nameAlgorithm == TPMHash.sha256 else { throw refusal("its name is not made with SHA-256") }
         guard area.attributes.isSuperset(of: Self.demanded) else {
@@ -93,12 +95,16 @@ public struct TPMKeyPolicy: RegistrationRule {
 
     /// Checks that `authPolicy` is the digest of the reported steps, and that the steps match an accepted policy.
     public func check(_ registration: Registration) throws(WebAuthnError) {
-        guard let area = registration.attestation.tpm?.publicArea, registration.attestation.isTrusted else {
+        try check(registration.attestation, registration.keyPolicy)
+    }
+
+    func check(_ attestation: Attestation, _ keyPolicy: [PolicyStep]?) throws(WebAuthnError) {
+        guard let area = attestation.tpm?.publicArea, attestation.isTrusted else {
             throw refusal("no TPM that is trusted vouches for it")
         }
         // With userWithAuth the authorisation value alone would be enough.
         guard !area.attributes.contains(.userWithAuth) else { throw refusal("its policy can be gone round") }
-        guard let steps = registration.keyPolicy else { throw refusal("the client told no policy") }
+        guard let steps = keyPolicy else { throw refusal("the client told no policy") }
         guard PolicyTranscript.digest(of: steps) == area.authPolicy else {
             throw refusal("the policy that the client told is not the key's")
         }

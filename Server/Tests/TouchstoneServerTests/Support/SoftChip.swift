@@ -33,6 +33,30 @@ struct SoftChip: Sendable {
             + sized(Array(raw.suffix(32)))
     }
 
+    /// The attestation of a key for a binding, as `touchstone-tpm2-key`.
+    func statement(
+        of key: P256.Signing.PublicKey,
+        _ binding: DeviceKeyBinding,
+        attributes: UInt32 = 0x0006_0432,
+        policy: [UInt8]? = nil
+    ) throws -> JSONValue {
+        let authPolicy =
+            policy ?? Array(SHA256.hash(data: [UInt8](repeating: 0, count: 32) + [0, 0, 1, 0x6B]))
+        let area = Self.area(attributes, policy: authPolicy, raw: Array(key.rawRepresentation))
+        let info =
+            Self.big(UInt32(0xFF54_4347)) + Self.big(UInt16(0x8017)) + Self.sized([1, 2])
+            + Self.sized(Array(SHA256.hash(data: binding.message)))
+            + [UInt8](repeating: 0, count: 25) + Self.sized(Self.name(area)) + Self.sized([9])
+        return [
+            "level": "hardware", "publicKey": JSONValue(base64URL: Array(key.x963Representation)),
+            "publicArea": JSONValue(base64URL: area), "statement": JSONValue(base64URL: info),
+            "signature": JSONValue(
+                base64URL: Array(try attestationKey.signature(for: info).rawRepresentation)
+            ),
+            "policy": [["command": 0x16B, "operands": []]],
+        ]
+    }
+
     /// TPMT_PUBLIC of the TCG's template L-2.
     var endorsementArea: [UInt8] {
         Self.area(

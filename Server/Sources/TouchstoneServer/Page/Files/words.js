@@ -117,6 +117,7 @@ const problems = {
   attestation_rejected: "This passkey cannot be used here. Try another device or security key.",
   attestation_untrusted: "Only passkeys from makers that this service knows can be used here.",
   key_policy_rejected: "This device does not protect its key as this service demands.",
+  insufficient_assurance: "Signing in this way is not enough here. Use your passkey or device.",
 };
 
 const refusals = {
