@@ -29,8 +29,10 @@ public enum Limits {
     public static let credentials = 64
     /// The maximum number of attested keys of an account that are no credentials.
     public static let attestedKeys = 64
-    /// How long a replaced refresh token remains usable once more, for a client that did not get the response.
+    /// How long a replaced refresh token remains usable, while no successor was used, for a client that did not get the response.
     public static let refreshGrace = Duration.seconds(30)
+    /// The same for a token that is bound to a key, whose client may have ended before it stored the successor.
+    public static let boundRefreshGrace = Duration.seconds(86_400)
     /// The maximum number of pending transactions in a list.
     public static let pendingTransactions = 50
     /// The maximum number of transactions in an account's export.

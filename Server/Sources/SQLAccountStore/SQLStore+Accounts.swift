@@ -5,11 +5,32 @@ extension SQLStore {
         _ credential: Credential,
         keeping session: SessionID?,
         task: SessionTask?,
+        replacing replaced: CredentialID?,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError) -> RegisteredCredential {
         try await engine.write(.serializable) {
-            try $0.registerCredential(credential, keeping: session, task: task, audit: audit, now: now)
+            try $0.registerCredential(
+                credential,
+                keeping: session,
+                task: task,
+                replacing: replaced,
+                audit: audit,
+                now: now
+            )
+        }
+    }
+
+    package func endCredential(
+        _ id: CredentialID,
+        provedBy thumbprint: [UInt8],
+        _ proof: ProofIdentifier,
+        as reason: Credential.Suspension,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) -> ProofVerdict {
+        try await engine.write(.serializable) {
+            try $0.endCredential(id, provedBy: thumbprint, proof, as: reason, audit: audit, now: now)
         }
     }
 

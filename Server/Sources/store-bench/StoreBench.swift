@@ -228,13 +228,13 @@ struct Work {
     /// The key that tokens are bound to.
     private var thumbprint: [UInt8]? { kind == .rotation ? nil : [UInt8](repeating: 1, count: 32) }
 
-    /// Renews tokens; a bound refresh token stays the same.
+    /// Renews tokens.
     private func refresh(_ old: TokenPair) async throws -> TokenPair {
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let new = TokenPair(
             access: Self.token(.access, now),
             accessExpiresAt: now + .seconds(300),
-            refresh: thumbprint == nil ? Self.token(.refresh, now) : old.refresh
+            refresh: Self.token(.refresh, now)
         )
         let proof = ProofIdentifier(
             digest: Identifier<Never>.random(byteCount: 32).bytes,

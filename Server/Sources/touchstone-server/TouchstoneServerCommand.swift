@@ -33,6 +33,7 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               profile                    consumer, aal2 or aal3: how long sessions last
               access-token-lifetime, session-idle, session-lifetime, freshness,
               ceremony-lifetime          seconds
+              device-key-lifetime        days for which the key of a device signs in; 0: without limit
               audit-retention            hours; 0: for ever
               audit-head-file            a file to which heads of the audit log are appended, with
                                          which verify-audit --head compares the log

@@ -332,9 +332,7 @@ struct AccountRecoveryTests {
             )
             #expect(try await person.refresh(tokens.refresh, to: wanted) == .refused(.limitedSession))
             let next = Sample.tokens()
-            #expect(
-                try await person.refresh(tokens.refresh, to: next) == .renewed(session, rotated: true)
-            )
+            #expect(try await person.refresh(tokens.refresh, to: next) == .renewed(session))
             #expect(try await isLive(next))
             // Not beyond its own end.
             #expect(try await store.liveSession(next.access, .access, now: session.expiresAt) == nil)

@@ -263,7 +263,7 @@ struct RaceTests {
                     )
                 }
                 for outcome in outcomes {
-                    guard case .renewed(_, rotated: true) = outcome else {
+                    guard case .renewed = outcome else {
                         Issue.record("\(outcome)")
                         return
                     }

@@ -3,12 +3,12 @@ import Testing
 
 @Suite("Refreshing tokens")
 struct RefreshTests {
-    @Test("a bound refresh token stays valid, for its key only", arguments: StoreKind.allCases)
+    @Test("a bound refresh token is replaced at each use, for its key only", arguments: StoreKind.allCases)
     func bound(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
             let key = [UInt8](repeating: 5, count: 32)
-            let tokens = Sample.tokens()
+            var tokens = Sample.tokens()
             var session = try #require(try await person.logIn(tokens: tokens, thumbprint: key).session)
             #expect(try await person.refresh(tokens.refresh) == .refused(.otherKey))
             #expect(try await person.refresh(tokens.refresh, thumbprint: [1]) == .refused(.otherKey))
@@ -21,10 +21,52 @@ struct RefreshTests {
                     thumbprint: key,
                     at: session.lastUsedAt
                 )
-                #expect(outcome == .renewed(session, rotated: false))
+                #expect(outcome == .renewed(session))
                 #expect(try await store.liveSession(new.access, .access, now: session.lastUsedAt) != nil)
-                #expect(try await store.liveSession(new.refresh, .refresh, now: session.lastUsedAt) == nil)
+                #expect(try await store.liveSession(new.refresh, .refresh, now: session.lastUsedAt) != nil)
+                #expect(try await store.liveSession(tokens.refresh, .refresh, now: session.lastUsedAt) == nil)
+                tokens = new
             }
+        }
+    }
+
+    @Test(
+        "after a lost response a bound token works within a day, for its key; once its successor was used it ends the session",
+        arguments: StoreKind.allCases
+    )
+    func boundGrace(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let key = [UInt8](repeating: 5, count: 32)
+            func use(
+                _ token: TokenDigest,
+                to tokens: TokenPair = Sample.tokens(),
+                after time: Duration = .zero
+            ) async throws -> RefreshOutcome {
+                try await person.refresh(token, to: tokens, thumbprint: key, at: start + time)
+            }
+            let (first, lost, second) = (Sample.tokens(), Sample.tokens(), Sample.tokens())
+            var session = try #require(
+                try await person.logIn(tokens: first, thumbprint: key, idle: .seconds(172_800)).session
+            )
+            #expect(try await use(first.refresh, to: lost) == .renewed(session))
+            // Whoever has it without the key neither gets in nor ends anything.
+            #expect(try await person.refresh(first.refresh, thumbprint: [1]) == .refused(.otherKey))
+            session.lastUsedAt = start + .seconds(86_399)
+            #expect(try await use(first.refresh, to: second, after: .seconds(86_399)) == .renewed(session))
+            session.lastUsedAt = start + .seconds(86_400)
+            #expect(try await use(second.refresh, after: .seconds(86_400)) == .renewed(session))
+            #expect(try await use(first.refresh, after: .seconds(86_400)) == .refused(.reused))
+            for token in [second, lost] {
+                #expect(try await use(token.refresh) == .refused(.unknownToken))
+                #expect(try await store.liveSession(token.access, .access, now: start) == nil)
+            }
+            #expect(try await person.audit().last == "authn_token_reuse reused")
+
+            let late = Sample.tokens()
+            _ = try await person.logIn(tokens: late, thumbprint: key, idle: .seconds(172_800))
+            _ = try await use(late.refresh)
+            #expect(try await use(late.refresh, after: .milliseconds(86_400_001)) == .refused(.reused))
         }
     }
 
@@ -39,14 +81,14 @@ struct RefreshTests {
             _ = try await person.logIn(tokens: first)
             let second = Sample.tokens()
             let third = Sample.tokens()
-            guard case .renewed(_, true) = try await person.refresh(first.refresh, to: second) else {
+            guard case .renewed = try await person.refresh(first.refresh, to: second) else {
                 Issue.record("not rotated")
                 return
             }
             #expect(try await store.liveSession(first.refresh, .refresh, now: start) == nil)
             // The response was lost: the same token again, within the grace period.
             guard
-                case .renewed(_, true) = try await person.refresh(
+                case .renewed = try await person.refresh(
                     first.refresh,
                     to: third,
                     at: start + .seconds(30)
@@ -59,7 +101,7 @@ struct RefreshTests {
             #expect(try await store.liveSession(second.refresh, .refresh, now: start) != nil)
             #expect(try await store.liveSession(third.refresh, .refresh, now: start) != nil)
             // Once a successor was used, whoever shows the first token is not the client that got the successor.
-            guard case .renewed(_, true) = try await person.refresh(third.refresh, at: start + .seconds(31))
+            guard case .renewed = try await person.refresh(third.refresh, at: start + .seconds(31))
             else {
                 Issue.record("the successor is not good")
                 return

@@ -45,8 +45,8 @@ extension ServerTests {
                 let paths = API.operations.filter {
                     $0.method == .post && [.open, .openOrSession].contains($0.access) && !$0.hasOAuthErrors
                 }
-                .map(\.path)
-                #expect(paths.count == 6)
+                .map { $0.path.replacing("{id}", with: "AAAA") }
+                #expect(paths.count == 7)
                 for path in paths {
                     for (name, body, status) in Self.corpus() {
                         let start = ContinuousClock.now

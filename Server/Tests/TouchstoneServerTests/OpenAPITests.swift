@@ -234,6 +234,17 @@ extension ServerTests {
                     "restoreOwnCredential",
                     try await user.call(.POST, "/v1/credentials/\(id)/restore")
                 )
+                for thing in ["deleted", "stolen"] as [JSONValue] {
+                    try check(
+                        "endCredential",
+                        try await server.call(
+                            .POST,
+                            "/v1/credentials/\(id)/end",
+                            ["reason": thing],
+                            key: user.key
+                        )
+                    )
+                }
                 try check("removeCredential", try await user.call(.DELETE, "/v1/credentials/\(id)"))
                 try check("revoke", try await server.form("/v1/revoke", ["token": "x"]))
                 try check("logout", try await user.call(.POST, "/v1/logout"))

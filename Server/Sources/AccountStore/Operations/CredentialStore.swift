@@ -4,7 +4,8 @@ public protocol CredentialStore: Sendable {
     ///
     /// Labels of superseded credentials are free, so that a device that is set up again keeps its own.
     /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
-    /// their sessions end, except the requesting session. Sessions with a ``SessionTask`` end in any case. Throws
+    /// their sessions end, except the requesting session; one of the same thumbprint that the device names as `replaced` stays, until
+    /// the device removes it. Sessions with a ``SessionTask`` end in any case. Throws
     /// ``StoreError/Conflict/credentialExists``, ``StoreError/Conflict/tooManyCredentials``, or
     /// ``StoreError/Code/notFound`` when the account was deleted. If the requesting session has a `task`, it must not have ended
     /// (``StoreError/Conflict/sessionEnded``), so that of several requests of it one counts.
@@ -12,9 +13,30 @@ public protocol CredentialStore: Sendable {
         _ credential: Credential,
         keeping session: SessionID?,
         task: SessionTask?,
+        replacing replaced: CredentialID?,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError) -> RegisteredCredential
+
+    /// Suspends a credential for the device that registered it, and ends its sessions; one that is suspended already stays as it is.
+    ///
+    /// - Parameters:
+    ///   - id: the credential.
+    ///   - thumbprint: the thumbprint of the session key that the device proved now, and at the registration.
+    ///   - proof: the proof, which is valid once.
+    ///   - reason: why.
+    ///   - audit: the occasion; the store adds the account, and records it only for a credential that was not suspended.
+    ///   - now: the current time.
+    /// - Returns: whether the proof is new; nothing happens if it is not.
+    /// - Throws: ``StoreError/Code/notFound``, also for a credential that was registered with another key.
+    func endCredential(
+        _ id: CredentialID,
+        provedBy thumbprint: [UInt8],
+        _ proof: ProofIdentifier,
+        as reason: Credential.Suspension,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) -> ProofVerdict
 
     /// All credentials of an account, oldest first.
     func credentials(of account: AccountID) async throws(StoreError) -> [Credential]
@@ -72,7 +94,7 @@ public protocol CredentialStore: Sendable {
     ///
     /// `checked` is the hash that the old password was checked against (nil: the account had none); an administrator
     /// passes the stored one. Throws ``StoreError/Conflict/passwordChanged`` when the stored hash differs by now,
-    /// ``StoreError/Conflict/sessionEnded`` as ``registerCredential(_:keeping:task:audit:now:)`` does, or
+    /// ``StoreError/Conflict/sessionEnded`` as ``registerCredential(_:keeping:task:replacing:audit:now:)`` does, or
     /// ``StoreError/Code/notFound``.
     func changePassword(
         of account: AccountID,
@@ -86,14 +108,22 @@ public protocol CredentialStore: Sendable {
 }
 
 extension CredentialStore {
-    /// Registers a credential for an administrator, or a session without a task.
+    /// Registers a credential that replaces none.
     public func registerCredential(
         _ credential: Credential,
         keeping session: SessionID?,
+        task: SessionTask? = nil,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError) -> RegisteredCredential {
-        try await registerCredential(credential, keeping: session, task: nil, audit: audit, now: now)
+        try await registerCredential(
+            credential,
+            keeping: session,
+            task: task,
+            replacing: nil,
+            audit: audit,
+            now: now
+        )
     }
 
     /// Changes a password for an administrator, or a session without a task.

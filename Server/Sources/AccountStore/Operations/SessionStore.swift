@@ -38,8 +38,8 @@ public protocol SessionStore: Sendable {
 
     /// Renews the tokens of a session.
     ///
-    /// A refresh token that is bound to a key stays the same; an unbound one is replaced by its successor, and using
-    /// the old one afterwards ends the session (``Limits/refreshGrace``).
+    /// The refresh token is replaced by its successor, and using the old one afterwards ends the session
+    /// (``Limits/refreshGrace``, ``Limits/boundRefreshGrace``).
     func refresh(_ request: RefreshRequest) async throws(StoreError) -> RefreshOutcome
 
     /// Revokes a token (RFC 7009): an access token alone, or a refresh token with its session.
@@ -221,7 +221,7 @@ public struct RefreshRequest: Sendable {
     public let thumbprint: [UInt8]?
     /// The proof, which is valid once.
     public let proof: ProofIdentifier?
-    /// The new tokens; their refresh token is used only if the old one rotates.
+    /// The new tokens.
     public let tokens: TokenPair
     /// The audit event of a success; the store reuses its address and trace for other events.
     public let audit: AuditEvent
@@ -248,10 +248,8 @@ public struct RefreshRequest: Sendable {
 
 /// The outcome of a refresh.
 public enum RefreshOutcome: Sendable, Equatable {
-    /// Renewed with a new access token.
-    ///
-    ///   - rotated: the client gets the new refresh token; otherwise it keeps the old one.
-    case renewed(Session, rotated: Bool)
+    /// Renewed with new tokens.
+    case renewed(Session)
     /// Refused; the client gets `invalid_grant`.
     case refused(RefreshRefusal)
 }

@@ -17,6 +17,10 @@ public struct Credential: Sendable, Equatable {
         case administrator
         /// The same device registered a new credential.
         case superseded
+        /// Its device reported that it can never use the key again: the enrolled fingers or the passcode changed.
+        case invalidated
+        /// Its device reported that it deleted the key.
+        case deleted
     }
 
     /// The evidence for the origin of the key.

@@ -20,7 +20,7 @@ public struct Session: Sendable, Equatable {
     public let expiresAt: Timestamp
     /// How long its refresh token is valid without being used.
     public let idleLifetime: Duration
-    /// The thumbprint (RFC 7638) of the key that its refresh token is bound to; nil: it is unbound, and rotates.
+    /// The thumbprint (RFC 7638) of the key that its refresh token is bound to; nil: it is unbound.
     public let thumbprint: [UInt8]?
     /// The client's name for itself, for the list of sessions.
     public let client: String

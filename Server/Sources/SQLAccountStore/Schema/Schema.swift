@@ -10,7 +10,10 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth, assurance]
+        [
+            first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth, ninth,
+            assurance,
+        ]
     }
 
     /// Translates the placeholders to a database's SQL.
@@ -225,4 +228,7 @@ package enum Schema {
         ) BY KEY
         """,
     ]
+
+    /// No other tables, but words that a program of the former version cannot read: the suspensions that a device reported.
+    private static let ninth: [String] = []
 }

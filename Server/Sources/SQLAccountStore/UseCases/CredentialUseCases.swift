@@ -8,6 +8,9 @@ private enum Statements {
         "SELECT \(Credential.columns) FROM credentials WHERE id = $1 AND account = $2"
     )
     static let exists = SQLStatement("SELECT id FROM credentials WHERE id = $1")
+    static let ofDevice = SQLStatement(
+        "SELECT account, suspension FROM credentials WHERE id = $1 AND thumbprint = $2"
+    )
     static let insert = SQLStatement(insertInto: "credentials", Credential.columns)
     static let rename = SQLStatement(
         "UPDATE credentials SET label = $3 WHERE id = $1 AND account = $2 RETURNING id"
@@ -60,6 +63,7 @@ extension SQLConnection {
         _ credential: Credential,
         keeping session: SessionID?,
         task: SessionTask?,
+        replacing replaced: CredentialID?,
         audit: AuditEvent,
         now: Timestamp
     ) throws -> RegisteredCredential {
@@ -70,8 +74,11 @@ extension SQLConnection {
         }
         let others = try credentials(of: credential.account)
         guard others.count < Limits.credentials else { throw StoreError(.conflict(.tooManyCredentials)) }
+        func isReplaced(_ other: Credential) -> Bool {
+            other.id == replaced && credential.thumbprint != nil && other.thumbprint == credential.thumbprint
+        }
         let superseded = others.filter { other in
-            other.suspension == nil
+            other.suspension == nil && !isReplaced(other)
                 && (other.deviceAnchor.map { $0 == credential.deviceAnchor } ?? false
                     || other.thumbprint.map { $0 == credential.thumbprint } ?? false)
         }
@@ -90,13 +97,35 @@ extension SQLConnection {
         let head = try rows([auditHead(of: events[0])])[0]
         // A device that is set up again keeps its label: what it supersedes does not count.
         let ended = Set(superseded.map(\.id))
-        let remaining = others.filter { $0.suspension != .superseded && !ended.contains($0.id) }
+        let remaining = others.filter {
+            $0.suspension != .superseded && !ended.contains($0.id) && !isReplaced($0)
+        }
         var labelled = credential
         labelled.label = Credential.distinct(credential.label, among: remaining.map(\.label))
         try execute(SQLQuery(Statements.insert, labelled.values))
         try endLimitedSessions(of: credential.account)
         try appendAudit(events, after: head, now: now)
         return RegisteredCredential(credential: labelled, superseded: superseded.map(\.id))
+    }
+
+    func endCredential(
+        _ id: CredentialID,
+        provedBy thumbprint: [UInt8],
+        _ proof: ProofIdentifier,
+        as reason: Credential.Suspension,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws -> ProofVerdict {
+        guard try takeProof(proof) == .fresh else { return .replayed }
+        guard var row = try row(Statements.ofDevice, .of(id), .bytes(thumbprint)) else {
+            throw StoreError(.notFound, cause: "no such credential of the device")
+        }
+        let account: AccountID = try row.id()
+        let suspension: Credential.Suspension? = try row.optionalWord()
+        guard suspension == nil else { return .fresh }
+        try suspend(id, of: account, reason, keeping: nil)
+        try appendAudit(audit.of(account), now: now)
+        return .fresh
     }
 
     /// Suspends a credential and ends the sessions that it signed in.

@@ -19,18 +19,15 @@ extension SQLConnection {
         }
         var session = stored.session
         session.lastUsedAt = request.now
-        let rotates = session.thumbprint == nil
-        if rotates {
-            if stored.replacedAt == nil {
-                try execute(Statements.replace, key(of: request.token), .of(request.now))
-            }
-            if let parent = stored.parent { try execute(Statements.successorUsed, key(of: parent)) }
-            try insertRefresh(request.tokens.refresh, of: session, epoch: stored.epoch, after: request.token)
+        if stored.replacedAt == nil {
+            try execute(Statements.replace, key(of: request.token), .of(request.now))
         }
+        if let parent = stored.parent { try execute(Statements.successorUsed, key(of: parent)) }
+        try insertRefresh(request.tokens.refresh, of: session, epoch: stored.epoch, after: request.token)
         try insertAccess(request.tokens, of: session, epoch: stored.epoch)
         try execute(Statements.touch, .of(session.account), .of(session.id), .of(request.now))
         try appendAudit([audit], after: head, now: request.now)
-        return .renewed(session, rotated: rotates)
+        return .renewed(session)
     }
 
     private func refusal(of request: RefreshRequest, _ stored: StoredRefreshToken) throws -> RefreshRefusal? {
@@ -47,7 +44,8 @@ extension SQLConnection {
             return .expired
         }
         if let replacedAt = stored.replacedAt {
-            guard !stored.isSuccessorUsed, request.now <= replacedAt + Limits.refreshGrace else {
+            let grace = session.thumbprint == nil ? Limits.refreshGrace : Limits.boundRefreshGrace
+            guard !stored.isSuccessorUsed, request.now <= replacedAt + grace else {
                 try removeSession(session.id, of: session.account)
                 return .reused
             }

@@ -95,7 +95,7 @@ enum UserPropertyRoutes {
     private static func credentials(_ service: Service, _ call: Call) async throws -> Reply {
         let account = try await UserRoutes.account(service, call)
         let credentials = try await service.store.credentials(of: account.id)
-        return .json(["credentials": .array(credentials.map(\.json))])
+        return .json(["credentials": .array(credentials.map(service.json))])
     }
 
     private static func removeCredential(_ service: Service, _ call: Call) async throws -> Reply {
@@ -140,7 +140,7 @@ enum UserPropertyRoutes {
         guard let credential = try await service.store.credential(id, of: account) else {
             throw Problem(.notFound)
         }
-        return .json(credential.json)
+        return .json(service.json(of: credential))
     }
 
     static func cursor(_ call: Call) throws(Problem) -> Int64 {

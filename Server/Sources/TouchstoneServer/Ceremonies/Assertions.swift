@@ -6,7 +6,10 @@ internal import WebAuthn
 internal import WebAuthnModel
 
 /// Why an assertion is refused: for the audit record, never for the client.
-struct AssertionRefusal: Error {
+struct AssertionRefusal: Error, Equatable {
+    /// The key signed, and its term is over: the only refusal that the client is told.
+    static let expired = Self(reason: "credential_expired")
+
     let reason: String
     var details = ""
 

@@ -14,8 +14,8 @@ extension ServerConfiguration {
         "passkey-hints", "account-page", "self-registration", "cors-origins",
         "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
-        "audit-retention", "audit-head-file", "audit-head-interval", "passwords-per-minute",
-        "ceremonies-per-minute", "request-timeout",
+        "device-key-lifetime", "audit-retention", "audit-head-file", "audit-head-interval",
+        "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
         "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "require-assurance-login", "require-assurance-step-up", "require-assurance-transaction",
@@ -112,6 +112,7 @@ extension ServerConfiguration {
         case "session-lifetime": sessionLifetime = try setting.number(in: 60...year)
         case "freshness": freshness = try setting.number(in: 1...3600)
         case "ceremony-lifetime": ceremonyLifetime = try setting.number(in: 10...600)
+        case "device-key-lifetime": deviceKeyLifetime = try setting.number(in: 0...3660)
         case "audit-retention": auditRetention = try setting.number(in: 0...87_600)
         case "audit-head-file": auditHeadFile = try setting.path()
         case "audit-head-interval": auditHeadInterval = try setting.number(in: 1...86_400)

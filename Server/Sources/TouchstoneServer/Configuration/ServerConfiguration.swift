@@ -66,6 +66,8 @@ public struct ServerConfiguration: Sendable {
     public var freshness = 300
     /// The time limit of a ceremony, in seconds.
     public var ceremonyLifetime = 300
+    /// Days after its registration for which the key of a device signs in; 0: without limit.
+    public var deviceKeyLifetime = 0
     /// Hours for which audit records are kept; 0: without limit.
     public var auditRetention = 720
     /// A file to which heads of the audit are appended, for ``ServerProgram/verifyAudit(_:head:progress:)``; nil: none.

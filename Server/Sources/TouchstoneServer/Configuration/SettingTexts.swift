@@ -37,6 +37,7 @@ extension ServerConfiguration {
         case "session-lifetime": "\(lifetime)"
         case "freshness": "\(freshness)"
         case "ceremony-lifetime": "\(ceremonyLifetime)"
+        case "device-key-lifetime": "\(deviceKeyLifetime)"
         case "audit-retention": "\(auditRetention)"
         case "audit-head-file": auditHeadFile
         case "audit-head-interval": "\(auditHeadInterval)"

@@ -62,6 +62,8 @@ public struct Problem: Error, Sendable, Equatable {
         case insufficientAssurance = "insufficient_assurance"
         /// The credential is suspended.
         case credentialSuspended = "credential_suspended"
+        /// The key of the device signs in no more: the time of `device-key-lifetime` is over.
+        case credentialExpired = "credential_expired"
         /// An administrator locked the account.
         case accountLockedByAdmin = "account_locked_by_admin"
         /// Authenticated, but not allowed.
@@ -110,8 +112,8 @@ public struct Problem: Error, Sendable, Equatable {
             switch self {
             case .invalidRequest, .invalidDPoPProof, .useDPoPNonce, .invalidTarget, .invalidScope: 400
             case .authenticationFailed, .invalidToken, .insufficientUserAuthentication: 401
-            case .insufficientScope, .insufficientAssurance, .credentialSuspended, .accountLockedByAdmin,
-                .forbidden, .sessionLimited, .passwordChangeRequired:
+            case .insufficientScope, .insufficientAssurance, .credentialSuspended, .credentialExpired,
+                .accountLockedByAdmin, .forbidden, .sessionLimited, .passwordChangeRequired:
                 403
             case .notFound: 404
             case .methodNotAllowed: 405
@@ -141,6 +143,7 @@ public struct Problem: Error, Sendable, Equatable {
             case .insufficientScope: "The access token does not have the scope"
             case .insufficientAssurance: "The authentication is not worth enough"
             case .credentialSuspended: "The credential is suspended"
+            case .credentialExpired: "The key of the device has to be replaced"
             case .accountLockedByAdmin: "The account is locked"
             case .forbidden: "Not allowed"
             case .sessionLimited: "The session is for one thing only"

@@ -135,6 +135,7 @@ struct OperationDescription: Sendable {
                 .invalidScope,
                 .accountLockedByAdmin,
                 .credentialSuspended,
+                .credentialExpired,
                 .ceremonyExpired,
                 .insufficientAssurance,
                 .forbidden
@@ -187,11 +188,13 @@ struct OperationDescription: Sendable {
             .replies(200, "registrationCeremony").errors(.tooManyAttempts, .attestationUntrusted),
         "registerCredential": Self(
             "Ends the registration of a credential. Without a label a passkey gets its provider's name; a label that another "
-                + "credential of the account has gets a number."
+                + "credential of the account has gets a number. What it replaces, a credential of the same device, stays until it is "
+                + "removed."
         )
         .json(
             Schemas.input([
                 "ceremonyId": Schemas.bytes, "credential": Schemas.ref("attestation"), "label?": label,
+                "replaces?": Schemas.bytes,
             ])
         )
         .replies(201, "credential")
@@ -236,6 +239,10 @@ struct OperationDescription: Sendable {
         )
         .replies(200, "credential"),
         "removeCredential": Self("Removes a credential; its sessions end.").replies(204),
+        "endCredential": Self(
+            "Suspends a credential for its device, which proves the session key (DPoP) that it was registered with."
+        )
+        .json(Schemas.input(["reason": Schemas.choice(CredentialRoutes.reportedEnds)])).replies(204),
         "listSessions": Self("All sessions of the account.").replies(200, "sessions"),
         "endSession": Self("Ends a session.").replies(204),
         "endOtherSessions": Self("Ends all sessions but the current one.")
@@ -257,7 +264,8 @@ struct OperationDescription: Sendable {
                 .transactionNotPending,
                 .authenticationFailed,
                 .credentialSuspended,
-                .insufficientAssurance
+                .insufficientAssurance,
+                .credentialExpired
             ),
         "rejectTransaction": Self("Turns a transaction down.").replies(200, "transaction")
             .errors(.transactionNotPending),

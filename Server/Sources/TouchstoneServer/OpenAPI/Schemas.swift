@@ -69,10 +69,11 @@ enum Schemas {
         ]),
         "tokens": object([
             "access_token?": string, "token_type?": choice(["Bearer", "DPoP"]), "expires_in": integer,
-            "scope?": string, "refresh_token?": string, "refresh_bound": boolean, "session_id": bytes,
-            "acr": string,
+            "scope?": string, "refresh_token?": string, "refresh_bound": boolean, "sub": bytes,
+            "session_id": bytes, "acr": string,
             "amr": strings, "auth_time": time, "offerDeviceLogin?": boolean, "task?": task,
-            "credentials?": formerCredentials, "codesLeft?": integer,
+            "credentials?": formerCredentials, "codesLeft?": integer, "keyAcceptedUntil?": time,
+            "keyRenewFrom?": time,
         ]),
         "introspection": object([
             "active": boolean, "iss?": string, "sub?": bytes, "username?": string, "aud?": string,
@@ -145,6 +146,7 @@ enum Schemas {
             "assurance": choice(["none", "self", "basic", "tpm"]),
             "uvEvidence": choice(["flag", "tpm_policy"]), "suspended": boolean, "suspension?": string,
             "statement?": ["type": "object"], "consent?": ["type": "object"],
+            "acceptedUntil?": time, "renewFrom?": time,
         ]),
         "deviceKeyCeremony": object([
             "ceremonyId": bytes, "publicKey": object(["challenge": bytes]), "expiresAt": time,

@@ -11,6 +11,7 @@ enum CredentialRoutes {
         Operation(.patch, "/v1/credentials/{id}", "renameCredential", .session, handle: rename),
         Operation(.delete, "/v1/credentials/{id}", "removeCredential", .fresh, handle: remove),
         Operation(.post, "/v1/credentials/{id}/restore", "restoreOwnCredential", .fresh, handle: restore),
+        Operation(.post, "/v1/credentials/{id}/end", "endCredential", .open, takesDPoP: true, handle: end),
     ]
 
     private static func list(_ service: Service, _ call: Call) async throws -> Reply {
@@ -18,7 +19,7 @@ enum CredentialRoutes {
         let credentials = try await service.store.credentials(of: caller.account.id)
         // With these a page tells the browser which passkeys are still valid (`signalAllAcceptedCredentials`).
         return .json([
-            "credentials": .array(credentials.map(\.json)),
+            "credentials": .array(credentials.map(service.json)),
             "rpId": .string(service.configuration.relyingPartyID),
             "userId": JSONValue(base64URL: caller.account.id.bytes),
         ])
@@ -30,7 +31,7 @@ enum CredentialRoutes {
         guard let credential = try await service.store.credential(id, of: caller.account.id) else {
             throw Problem(.notFound)
         }
-        return .json(credential.json)
+        return .json(service.json(of: credential))
     }
 
     private static func rename(_ service: Service, _ call: Call) async throws -> Reply {
@@ -93,11 +94,51 @@ enum CredentialRoutes {
         )
         return try await one(service, call)
     }
+
+    /// What a device reports of its key; each ends the credential.
+    private enum ReportedEnd: String, CaseIterable {
+        case invalidated
+        case deleted
+
+        var suspension: Credential.Suspension {
+            switch self {
+            case .invalidated: .invalidated
+            case .deleted: .deleted
+            }
+        }
+    }
+
+    /// What a device's report may say.
+    static let reportedEnds = ReportedEnd.allCases.map(\.rawValue)
+
+    /// Ends a credential for the device that has it, and has nothing else to show: its key signs no more.
+    private static func end(_ service: Service, _ call: Call) async throws -> Reply {
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let reason: ReportedEnd? = reader.requiredChoice("reason")
+        try reader.finish()
+        guard let reason, let proof = try service.proof(of: call) else {
+            throw Problem(
+                .invalidDPoPProof,
+                "a report needs a proof of the key that the credential was registered with"
+            )
+        }
+        let id = CredentialID(try call.identifierBytes())
+        let verdict = try await service.store.endCredential(
+            id,
+            provedBy: proof.thumbprint,
+            proof.identifier,
+            as: reason.suspension,
+            audit: call.event(.credentialSuspended, credential: id, reason: reason.rawValue),
+            now: call.now
+        )
+        guard verdict == .fresh else { throw Problem(.invalidDPoPProof, "replayed") }
+        return .noContent
+    }
 }
 
 extension Credential {
-    /// The API's *credential*.
-    var json: JSONValue {
+    /// The API's *credential*, with its term.
+    func json(_ term: KeyTerm?) -> JSONValue {
         JSONValue(members: [
             "id": JSONValue(base64URL: id.bytes),
             "kind": .string(kind.rawValue),
@@ -115,6 +156,8 @@ extension Credential {
             "suspension": suspension.map { .string($0.rawValue) },
             "statement": statement.flatMap { try? JSONValue(parsing: Array($0.utf8)) },
             "consent": consent.flatMap { try? JSONValue(parsing: Array($0.utf8)) },
+            "acceptedUntil": term.map { .integer($0.acceptedUntil.seconds) },
+            "renewFrom": term.map { .integer($0.renewFrom.seconds) },
         ])
     }
 

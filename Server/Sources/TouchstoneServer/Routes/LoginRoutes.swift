@@ -126,7 +126,10 @@ enum LoginRoutes {
             throw LoginRefusalProblem.of(outcome)
         }
         service.metrics.login(method: "password", outcome: "success")
-        let devices = (found?.credentials ?? []).filter { $0.kind == .device && $0.suspension == nil }
+        // A device whose key is about to end is offered a successor.
+        let devices = (found?.credentials ?? []).filter {
+            $0.kind == .device && service.isLasting($0, at: call.now)
+        }
         let isKnown =
             if let proof { devices.contains { $0.thumbprint == proof.thumbprint } } else { !devices.isEmpty }
         let isOffered = !isKnown && service.acceptsDevice(with: hardware)

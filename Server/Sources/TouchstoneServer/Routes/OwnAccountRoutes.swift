@@ -28,7 +28,7 @@ enum OwnAccountRoutes {
         return .json(
             JSONValue(members: [
                 "account": account.json,
-                "credentials": .array(credentials.map(\.json)),
+                "credentials": .array(credentials.map(service.json)),
                 "deviceKeys": .array(keys.map(\.json)),
                 "sessions": .array(sessions.map { $0.json(current: nil) }),
                 "recoveryCodes": .integer(Int64(codes.left)),

@@ -114,6 +114,7 @@ enum PasskeyRoutes {
             do throws(AssertionRefusal) {
                 try service.requireOwnCeremony(taken.ceremony, proof, call)
                 let (known, assertion) = try service.verifyLogin(response, taken)
+                guard !service.isExpired(known, at: call.now) else { throw AssertionRefusal.expired }
                 let demand =
                     taken.ceremony.purpose == .login
                     ? service.configuration.requiredAssuranceLogin
@@ -148,7 +149,7 @@ enum PasskeyRoutes {
             let kept = KeptOptions(try? JSONValue(parsing: Array(taken.ceremony.options.utf8)))
             await service.countPasskeyFailure(name: kept?.name, call)
             service.metrics.login(method: "passkey", outcome: "failed")
-            throw Problem.authenticationFailed(refusal.reason)
+            throw refusal == .expired ? Problem(.credentialExpired) : .authenticationFailed(refusal.reason)
         case .noCeremony, .refused(.otherCeremony, _):
             await service.audit(call.event(.sequenceFail, reason: "ceremony_expired"), at: call.now)
             await service.countPasskeyFailure(name: nil, call)
@@ -161,7 +162,7 @@ enum PasskeyRoutes {
             throw LoginRefusalProblem.of(outcome)
         }
         service.metrics.login(method: "passkey", outcome: "success")
-        return try service.reply(tokens, opened, as: form, call)
+        return try service.reply(tokens, opened, as: form, adding: await service.keyTerm(of: opened), call)
     }
 }
 

@@ -69,6 +69,7 @@ enum RegistrationRoutes {
         let id = reader.bytes("ceremonyId", count: 16...64)
         let json = reader.object("credential")
         let label = reader.optionalLabel("label")
+        let replaced = reader.optionalBytes("replaces", count: 1...1023)
         try reader.finish()
         let response = try CredentialResponse.registration(json)
         guard
@@ -121,6 +122,7 @@ enum RegistrationRoutes {
             credential,
             keeping: caller.session.id,
             task: caller.session.task,
+            replacing: replaced.map { CredentialID($0) },
             audit: call.event(
                 .credentialRegistered,
                 account: caller.account.id,
@@ -132,7 +134,7 @@ enum RegistrationRoutes {
             now: call.now
         ).credential
         service.metrics.registration(format: registration.attestation.format, outcome: "success")
-        var reply = Reply.json(stored.json, status: .created)
+        var reply = Reply.json(service.json(of: stored), status: .created)
             .with(.location, "/v1/credentials/\(Base64URL.encode(credential.id.bytes))")
         service.endTask(of: caller, on: &reply)
         return reply

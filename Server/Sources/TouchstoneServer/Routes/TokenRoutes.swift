@@ -49,9 +49,9 @@ enum TokenRoutes {
             )
         )
         switch outcome {
-        case .renewed(let renewed, let rotated):
-            service.metrics.refresh(rotated ? "rotated" : "renewed")
-            return try service.reply(tokens, renewed, refresh: rotated ? nil : text, as: session, call)
+        case .renewed(let renewed):
+            service.metrics.refresh("rotated")
+            return try service.reply(tokens, renewed, as: session, call)
         case .refused(let refusal):
             service.metrics.refresh(refusal.rawValue)
             switch refusal {

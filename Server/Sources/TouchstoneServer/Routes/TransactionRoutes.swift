@@ -129,10 +129,18 @@ enum TransactionRoutes {
         try reader.finish()
         let response = try CredentialResponse.authentication(json)
         let transaction = try await transaction(service, call)
+        let presented = CredentialID(response.rawId)
+        // Before anything is decided: another credential may still confirm the transaction.
+        if service.configuration.deviceKeyLifetime > 0,
+            let known = try await service.store.credential(presented, of: caller.account.id),
+            service.isExpired(known, at: call.now)
+        {
+            throw Problem(.credentialExpired)
+        }
         let outcome = try await service.store.decideTransaction(
             transaction.id,
             of: caller.account.id,
-            presenting: CredentialID(response.rawId),
+            presenting: presented,
             audit: event(caller, call),
             now: call.now
         ) { transaction, credential in

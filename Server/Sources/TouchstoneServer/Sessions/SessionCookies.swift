@@ -52,10 +52,9 @@ struct SessionCookies: Sendable {
     }
 
     /// Sets the cookies with a session's tokens, each for the token's lifetime.
-    func set(_ tokens: NewTokens, refresh: String, of session: Session, now: Timestamp, on reply: inout Reply)
-    {
+    func set(_ tokens: NewTokens, of session: Session, now: Timestamp, on reply: inout Reply) {
         add(.access, tokens.access.text, for: tokens.accessExpiresAt - now, to: &reply)
-        add(.refresh, refresh, for: session.refreshExpiresAt - now, to: &reply)
+        add(.refresh, tokens.refresh.text, for: session.refreshExpiresAt - now, to: &reply)
     }
 
     /// Removes the cookies from the browser.
@@ -108,17 +107,15 @@ extension Service {
     func reply(
         _ tokens: NewTokens,
         _ session: Session,
-        refresh: String? = nil,
         as form: SessionForm,
         adding more: [(name: String, value: JSONValue)] = [],
         _ call: Call
     ) throws -> Reply {
-        let refresh = refresh ?? tokens.refresh.text
-        var members = try tokens.reply(session, refresh: refresh, now: call.now)
+        var members = try tokens.reply(session, now: call.now)
         if form == .cookie { members.removeAll { NewTokens.secretMembers.contains($0.name) } }
         members += more
         var reply = Reply.json(.object(JSONObject(members)))
-        if form == .cookie { cookies.set(tokens, refresh: refresh, of: session, now: call.now, on: &reply) }
+        if form == .cookie { cookies.set(tokens, of: session, now: call.now, on: &reply) }
         return reply
     }
 }

@@ -52,27 +52,25 @@ struct NewTokens: Sendable {
         )
     }
 
-    /// The members of ``reply(_:refresh:now:)`` that a session in cookies omits.
+    /// The members of ``reply(_:now:)`` that a session in cookies omits.
     static let secretMembers = ["access_token", "token_type", "refresh_token"]
 
     /// The API's *tokens*, the response to logins and refreshes.
     ///
     /// - Parameters:
     ///   - session: the session of the tokens.
-    ///   - refresh: the refresh token that the client uses from now on.
     ///   - now: the current time, for `expires_in`.
     /// - Returns: the members of the response.
     /// - Throws: an error of the signature, which is a defect.
-    func reply(_ session: Session, refresh: String, now: Timestamp) throws -> [(
-        name: String, value: JSONValue
-    )] {
+    func reply(_ session: Session, now: Timestamp) throws -> [(name: String, value: JSONValue)] {
         [
             ("access_token", .string(try signer.map { try signed(session, $0, now) } ?? access.text)),
             ("token_type", .string((audience?.type ?? .bearer).rawValue)),
             ("expires_in", .integer((accessExpiresAt - now).components.seconds)),
         ] + (grant.map { [("scope", .string($0.scopeText))] } ?? []) + [
-            ("refresh_token", .string(refresh)),
+            ("refresh_token", .string(refresh.text)),
             ("refresh_bound", .bool(session.thumbprint != nil)),
+            ("sub", JSONValue(base64URL: session.account.bytes)),
             ("session_id", .string(Base64URL.encode(session.id.bytes))),
             ("acr", .string(session.acr)),
             ("amr", .array(session.amr.map { .string($0) })),

@@ -69,7 +69,8 @@ enum Sample {
         _ account: Account,
         credential: Credential? = nil,
         at now: Timestamp = start,
-        thumbprint: [UInt8]? = nil
+        thumbprint: [UInt8]? = nil,
+        idle: Duration = .seconds(3600)
     ) -> Session {
         Session(
             id: .random(),
@@ -80,8 +81,8 @@ enum Sample {
             authTime: now,
             createdAt: now,
             lastUsedAt: now,
-            expiresAt: now + .seconds(86_400),
-            idleLifetime: .seconds(3600),
+            expiresAt: now + max(.seconds(86_400), idle),
+            idleLifetime: idle,
             thumbprint: thumbprint,
             client: "a browser",
             address: "192.0.2.1"
@@ -194,10 +195,18 @@ struct Person: Sendable {
         tokens: TokenPair = Sample.tokens(),
         thumbprint: [UInt8]? = nil,
         proof: ProofIdentifier? = nil,
+        idle: Duration = .seconds(3600),
         at now: Timestamp = start
     ) async throws -> LoginOutcome {
         try await store.completeLogin(
-            login(signCount: signCount, tokens: tokens, thumbprint: thumbprint, proof: proof, at: now)
+            login(
+                signCount: signCount,
+                tokens: tokens,
+                thumbprint: thumbprint,
+                proof: proof,
+                idle: idle,
+                at: now
+            )
         )
     }
 
@@ -207,11 +216,18 @@ struct Person: Sendable {
         tokens: TokenPair = Sample.tokens(),
         thumbprint: [UInt8]? = nil,
         proof: ProofIdentifier? = nil,
+        idle: Duration = .seconds(3600),
         at now: Timestamp = start
     ) -> LoginCompletion {
         LoginCompletion(
             method: .credential(Sample.use(credential, signCount: signCount)),
-            session: Sample.session(account, credential: credential, at: now, thumbprint: thumbprint),
+            session: Sample.session(
+                account,
+                credential: credential,
+                at: now,
+                thumbprint: thumbprint,
+                idle: idle
+            ),
             tokens: tokens,
             proof: proof,
             audit: Sample.event(),

@@ -94,6 +94,8 @@ export function authentication({ acr, amr, bound }) {
 
 const suspensions = {
   cloned_counter: "Suspended: it seems that somebody has a copy of it. Remove it and add a new one, or restore it if you are sure.",
+  invalidated: "Suspended: its device reported that the enrolled fingers or the passcode changed. You can remove it.",
+  deleted: "Suspended: its device reported that it deleted the key. You can remove it.",
   superseded: "Suspended: the same device has a newer key. You can remove this one.",
 };
 
