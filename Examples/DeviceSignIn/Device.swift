@@ -101,12 +101,13 @@ struct Device {
 
     // MARK: Sessions
 
-    /// Reads the token, which asks for the finger, and renews the session.
+    /// Reads the token, which asks for the finger, renews the session, and keeps the token's successor.
     func renew() throws {
         let token = try Vault.read("token", prompt: "open your session")
         let tokens = try service.renew(String(decoding: token, as: UTF8.self))
         try service.take(tokens)
         Self.say("the token is open, the session renewed: \(Self.summary(tokens))")
+        try Self.seal(tokens)
     }
 
     /// Signs in with the device's key.
