@@ -462,7 +462,8 @@ let tested: [Target] = [
         "TouchstoneLoginTests",
         [
             "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "SignIn",
-            "Touchstone", "TouchstoneLogin", "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
+            "Touchstone", "TouchstoneLogin", "TouchstoneTesting", "WebAuthnDevice", "WebAuthnModel",
+            "touchstoned-testing",
         ],
         settings: modern
     ),

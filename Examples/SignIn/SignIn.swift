@@ -25,18 +25,23 @@ struct SignIn {
 
     /// The user's session; signs in with a finger or the password, as needed.
     static func session(_ login: LoginClient, user: String) async throws(TouchstoneError) -> LoginSession {
-        let reason: PromptText = "Sign in to \(login.server.host() ?? "the server")"
-        switch try await login.state(reason) {
-        case .ready: return try await login.signIn(reason)
-        case .invalidated: print("The enrolled fingers are others than before: sign in by password again.")
-        case .signedOut, .locked: break
-        }
-        let session = try await login.signIn(user: user, password: readLine() ?? "")
+        let session = try await signIn(login, user: user)
+        // Sign-in with this computer from now on, or a new key for it where the server wants one.
         if let offer = try await session.offer() {
-            let device = try await offer.accept(label: "This computer", "Sign in by finger from now on")
-            print("set up: \(device.label)")
+            let label = offer.replaces?.label ?? "This computer"
+            print("set up: \(try await offer.accept(label: label, "Sign in by finger from now on").label)")
         }
         return session
+    }
+
+    static func signIn(_ login: LoginClient, user: String) async throws(TouchstoneError) -> LoginSession {
+        let reason: PromptText = "Sign in to \(login.server.host() ?? "the server")"
+        // Others may have set this computer up for themselves.
+        if let account = try await login.accounts(reason).first(where: { $0.user == user }) {
+            if account.isUsable { return try await login.account(account.id).signIn(reason) }
+            print("The enrolled fingers are others than before: sign in by password again.")
+        }
+        return try await login.signIn(user: user, password: readLine() ?? "")
     }
 
     static func fail(_ words: String) {

@@ -99,7 +99,7 @@ struct TenStepsTests {
             #expect(try await second.accessToken() != resumed)
             #expect(try world.call("GET", "/v1/me", resumed)["sessionId"] == me["sessionId"])
             // A copied token is useless without this device's key.
-            let token = try await SecretStore("login.token:\(world.relay.url.absoluteString)")
+            let token = try await world.tokens(third.account)
                 .read("refresh", as: String.self, with: "a test")
             let stolen = try world.server.api.send(
                 "POST",

@@ -14,7 +14,7 @@ struct WrongServerTests {
     private static let good = [
         "access_token": "\"ACCESS\"", "refresh_token": "\"r\"", "token_type": "\"Bearer\"",
         "expires_in": "300",
-        "refresh_bound": "true", "acr": "\"pwd\"",
+        "refresh_bound": "true", "acr": "\"pwd\"", "sub": "\"AAAA\"",
     ]
 
     private static func tokens(_ changes: [String: String] = [:]) -> String {
@@ -66,6 +66,7 @@ struct WrongServerTests {
             ("expires_in", "0"), ("expires_in", "1e9"), ("expires_in", "-5"),
             ("expires_in", "9223372036854775807"),
             ("refresh_bound", "false"), ("refresh_bound", ""), ("acr", ""),
+            ("sub", ""), ("sub", "7"), ("sub", #""""#), ("sub", #""a b""#),
         ] {
             cells.append(
                 ("\(name): \(value)", .answer(200, Self.json, Self.tokens([name: value])), .badReply, name)

@@ -6,6 +6,8 @@ internal import WebAuthnModel
 /// An offer to the user: to sign in with this device from now on.
 public struct DeviceOffer: Sendable {
     let session: LoginSession
+    /// This device as it is set up now, whose key another takes the place of; nil if it is not set up for the account.
+    public let replaces: LoginDevice?
 
     /// Sets this device up for sign-in, after one prompt: step 6.
     ///
@@ -13,16 +15,17 @@ public struct DeviceOffer: Sendable {
     /// registration, and the server keeps them. After a change of the enrolled fingers the passcode is asked for first.
     ///
     /// Registers a key with the server and seals the session's refresh token under the rule. The attestation is made by the
-    /// device's TPM if the server trusts it (`tpm`), otherwise by the key itself (`packed`). A key of this device that was
-    /// invalidated is replaced. The set-up is atomic: nothing is kept unless the server confirmed it. Once the prompt has
-    /// ended, cancelling the task has no effect.
+    /// device's TPM if the server trusts it (`tpm`), otherwise by the key itself (`packed`). A key that this device has for the
+    /// account is replaced (``replaces``); the keys of other accounts stay. The set-up is atomic: nothing is kept unless the server
+    /// confirmed it, and whenever it is interrupted, either the former key or the new one signs in. Once the prompt has ended,
+    /// cancelling the task has no effect.
     ///
     /// - Parameters:
     ///   - label: The user's name for the device: 1 to 128 bytes without control characters.
     ///   - prompt: The text of the prompt.
     /// - Returns: the device, with the label that the server gave it: a number follows one that another device of the account
     ///   has already, such as `Laptop 2`.
-    /// - Throws: `TouchstoneError`: `stepUpNeeded` if the user did not authenticate just before, `hardwareTooWeak` if the
+    /// - Throws: `TouchstoneError`: `limitExceeded` if 32 accounts of the server are set up here, `stepUpNeeded` if the user did not authenticate just before, `hardwareTooWeak` if the
     ///   server requires better hardware protection, `unsupported` for a rule without a prompt, the errors of a prompt and
     ///   of a server.
     @discardableResult
@@ -43,7 +46,8 @@ extension LoginSession {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> LoginDevice {
         let keys = client.keys
-        let former = try await client.store.find(.standard)
+        let former = try await client.store.find(account, .standard)
+        if former == nil { try await client.store.checkHasRoom() }
         try await confirmFingers(prompt)
         let begun = try await call(
             "POST",
@@ -58,6 +62,7 @@ extension LoginSession {
         let options = try onDevice { () throws(DeviceError) in
             try CreationOptions(parsing: ceremony.publicKey)
         }
+        guard Base64URL.encode(options.userHandle) == account else { throw .badReply("user.id") }
         let certificates = options.wantsAttestation ? try await attestationCertificates() : []
         let made = try await keys.register(
             options,
@@ -80,10 +85,10 @@ extension LoginSession {
             do throws(TouchstoneError) {
                 var record = record
                 do throws(TouchstoneError) {
-                    record.label = try await confirm(ceremony, made, label)
+                    record.label = try await confirm(ceremony, made, label, former)
                 } catch {
-                    // The server may have stored the key: remove it there at the next sign-in.
-                    if error.isWithoutAnswer { try? await client.store.forget(user, record.device.id) }
+                    // The server may have stored the key: remove it there later.
+                    if error.isWithoutAnswer { try? await client.store.forget(ForgottenDevice(record)) }
                     throw error
                 }
                 try await keep(record, former)
@@ -113,20 +118,18 @@ extension LoginSession {
     private func confirm(
         _ ceremony: Ceremony,
         _ made: DeviceKeys.Made,
-        _ label: String
+        _ label: String,
+        _ former: DeviceRecord?
     ) async throws(TouchstoneError) -> String {
         let id = Base64URL.encode(made.id)
+        // The former key stays until this one is stored here.
+        let members = JSONValue(members: [
+            "ceremonyId": .string(ceremony.id), "credential": made.response, "label": .string(label),
+            "replaces": former.map { .string($0.device.id) },
+        ])
         let answer: JSONObject
         do throws(TouchstoneError) {
-            answer = try await call(
-                "POST",
-                "/v1/credentials",
-                [
-                    "ceremonyId": .string(ceremony.id), "credential": made.response,
-                    "label": .string(label),
-                ],
-                isBound: true
-            )
+            answer = try await call("POST", "/v1/credentials", members, isBound: true)
         } catch {
             guard error.isWithoutAnswer, let found = try? await call("GET", "/v1/credentials/\(id)") else {
                 throw error
@@ -143,26 +146,32 @@ extension LoginSession {
         var isWritten = false
         do throws(TouchstoneError) {
             guard let token = refreshToken else { throw TouchstoneError(.sessionEnded, cause: "signedOut") }
+            // While its record is kept, a former key is in use, and nobody removes it.
+            if let former { try await client.store.forget(ForgottenDevice(former)) }
             try await client.store.write(record)
             isWritten = true
-            try await client.store.seal(token)
+            try await client.store.seal(token, of: account)
         } catch {
-            // If the record could not be written, the former one is unchanged.
-            if isWritten { try? await client.store.delete() }
-            await giveUp(record)
-            throw error
+            // If the record could not be written, the former one is unchanged. Otherwise the former key is deleted, and the new one signs
+            // in without a token.
+            guard isWritten, former != nil else {
+                if isWritten { try? await client.store.delete(account) }
+                await giveUp(record)
+                throw error
+            }
+            try? await client.store.deleteToken(account)
         }
-        // The server only suspends the former key of this device; this removes it.
-        if let former, former.id != record.id { await giveUp(former) }
+        if let former { await giveUp(former) }
     }
 
-    /// Removes a key on the server that is no longer kept here; on failure, at the next sign-in with the password.
+    /// Removes a key on the server that is no longer kept here; on failure later.
     private func giveUp(_ record: DeviceRecord) async {
         let id = record.device.id
-        let isTold =
-            record.user == user
-            ? (try? await call("DELETE", "/v1/credentials/\(id)", isBound: true)) != nil : false
-        if !isTold { try? await client.store.forget(record.user, id) }
+        if (try? await call("DELETE", "/v1/credentials/\(id)", isBound: true)) != nil {
+            try? await client.store.noteRemoved(id)
+        } else if let device = try? ForgottenDevice(record) {
+            try? await client.store.forget(device)
+        }
     }
 
     /// Requests certificates for this chip's attestation key from the server's CA; empty without a chip, and for a chip

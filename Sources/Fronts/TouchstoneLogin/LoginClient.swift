@@ -3,7 +3,7 @@ public import Touchstone
 internal import WebAuthnDevice
 internal import WebAuthnModel
 
-/// A client for one account on one server: the password signs in once, then a key of this device.
+/// A client for one server: the password signs in once, then a key of this device.
 ///
 /// ```swift
 /// let login = LoginClient(server: URL(string: "https://login.example.org")!)
@@ -11,6 +11,9 @@ internal import WebAuthnModel
 /// let session = try await login.signIn(user: user, password: password)
 /// try await session.offer()?.accept(label: "Laptop", "Sign in by finger from now on")
 /// ```
+///
+/// Several people can set the device up for themselves: ``accounts(_:)`` lists them, and ``account(_:)`` chooses one. With exactly one
+/// no choice is needed; with several and none chosen, calls that need one throw `limitExceeded` with the cause `severalAccounts`.
 ///
 /// The server must implement the API of `touchstone-server`. Two keys in the keychain represent the device: one signs the
 /// server's challenges under the rule, as a WebAuthn credential; the other binds refresh tokens to this device (DPoP, RFC
@@ -26,6 +29,8 @@ public struct LoginClient: Sendable {
     let api: LoginServer
     let keys: DeviceKeys
     let store: DeviceStore
+    /// The id of the chosen account; nil: the only one there is.
+    var chosen: String?
 
     /// Makes a client for a server; does not access the network or the keychain.
     ///
@@ -51,16 +56,21 @@ public struct LoginClient: Sendable {
 
     // MARK: Where the app stands
 
-    /// Whether this device can sign in with its key; sends no request to the server.
+    /// Whether this device can sign in with its key; waits for no answer of the server.
+    ///
+    /// A key that was invalidated, or deleted here, is reported to the server meanwhile, if it can be reached: also by
+    /// ``signIn(_:)``, ``resume(_:)`` and ``forgetDevice()``, and again at the next of these calls if it failed. The session key proves
+    /// the report, which ends that key and nothing else.
     ///
     /// - Parameter prompt: The text of the prompt for the passcode, which is asked for if the keychain is locked, and only then;
     ///   nil: no prompt is shown, and the result is ``LoginState/locked``.
     /// - Returns: the state.
-    /// - Throws: `TouchstoneError`: `damaged`, `ruleMismatch` for a device that was set up under another rule, the errors of a
-    ///   prompt.
+    /// - Throws: `TouchstoneError`: `damaged`, `ruleMismatch` for a device that was set up under another rule, `limitExceeded` with
+    ///   several accounts and none chosen, the errors of a prompt.
     public func state(_ prompt: PromptText? = nil) async throws(TouchstoneError) -> LoginState {
+        defer { reportEndedKeys() }
         do throws(TouchstoneError) {
-            let record = try await store.require(prompt.map { .prompt($0) } ?? .silent)
+            let record = try await store.require(chosen, prompt.map { .prompt($0) } ?? .silent)
             return try await keys.isUsable(record.credential)
                 ? .ready(record.device) : .invalidated(record.device)
         } catch {
@@ -86,24 +96,34 @@ public struct LoginClient: Sendable {
     ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`; `damaged` if the stored data of the device cannot be read,
     ///   until ``forgetDevice()``.
     public func signIn(user: String, password: String) async throws(TouchstoneError) -> LoginSession {
-        let kept = try await store.find(.standard)
+        let kept = try await store.all(.standard)
         // The server counts failed attempts of a known device separately from those of unknown clients.
         let proofKey: Data =
-            if let kept, kept.user == user { kept.proofKey } else { try await keys.makeProofKey() }
+            if let own = kept.first(where: { $0.user == user }) {
+                own.proofKey
+            } else {
+                try await keys.makeProofKey()
+            }
         let level = try await keys.hardwareLevel()
         let answer = try await sendPassword(
             ["username": .string(user), "password": .string(password), "hardware": .string(level.name)],
             proofKey
         )
+        let tokens = try Tokens(answer, from: api)
+        // The name is not what makes an account: it may have changed.
+        for own in kept where own.user != user && (try? own.account) == tokens.account {
+            try? await store.rename(own, to: user)
+        }
         let session = LoginSession(
             self,
             user: user,
             proofKey: proofKey,
-            try Tokens(answer, from: api),
+            tokens,
             .withoutKey(level),
             isDeviceOffered: answer["offerDeviceLogin"]?.bool ?? false
         )
         await session.removeForgottenDevices()
+        reportEndedKeys()
         return session
     }
 
@@ -112,7 +132,8 @@ public struct LoginClient: Sendable {
     /// - Parameter prompt: The text of the prompt.
     /// - Returns: the session.
     /// - Throws: `TouchstoneError`: `notFound` if the device was not set up, `invalidated`, `deviceRevoked` if the server no
-    ///   longer accepts the device, the errors of a prompt and of a server.
+    ///   longer accepts the device, `expired` if the time is over for which it accepts a key, `limitExceeded` with several accounts and
+    ///   none chosen, the errors of a prompt and of a server.
     public func signIn(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
         let ceremony = try Ceremony(
@@ -121,13 +142,15 @@ public struct LoginClient: Sendable {
         )
         let (assertion, assurance) = try await assert(ceremony.publicKey, by: record, prompt)
         let answer = try await finish(ceremony, assertion, record.proofKey)
+        let tokens = try Tokens(answer, from: api)
+        guard tokens.account == (try record.account) else { throw .badReply("sub") }
         let session = LoginSession(
             self,
             user: record.user,
             proofKey: record.proofKey,
-            try Tokens(answer, from: api),
+            tokens,
             assurance,
-            isDeviceOffered: false
+            isDeviceOffered: tokens.isKeyDue
         )
         await session.seal()
         return session
@@ -138,18 +161,20 @@ public struct LoginClient: Sendable {
     /// - Parameter prompt: The text of the prompt.
     /// - Returns: the session.
     /// - Throws: `TouchstoneError`: `notFound` if no session is stored, `invalidated`, `sessionEnded` if the server ended the
-    ///   session, the errors of a prompt and of a server.
+    ///   session, `limitExceeded` with several accounts and none chosen, the errors of a prompt and of a server.
     public func resume(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
-        let token = try await store.open(prompt)
+        let account = try record.account
+        let token = try await store.open(account, prompt)
         let tokens: Tokens
         do throws(TouchstoneError) {
             tokens = try await refresh(token, record.proofKey)
         } catch {
             // The token will never be accepted again.
-            if error.isEndOfSession { try? await store.deleteToken() }
+            if error.isEndOfSession { try? await store.deleteToken(account) }
             throw error
         }
+        guard tokens.account == account else { throw .badReply("sub") }
         let session = LoginSession(
             self,
             user: record.user,
@@ -158,34 +183,44 @@ public struct LoginClient: Sendable {
             .withoutKey(try await keys.hardwareLevel()),
             isDeviceOffered: false
         )
-        if tokens.refresh != token { await session.seal() }
+        await session.seal()
         return session
     }
 
-    /// Deletes this device's key and token, even invalidated ones; shows no prompt.
+    /// Deletes the account's key and token on this device, even invalidated ones; shows no prompt.
     ///
-    /// The server is notified at the next sign-in with the password, because it accepts this only within a session. With a
-    /// session, call ``LoginSession/remove(_:)`` instead, which notifies it at once.
+    /// The server is notified as ``state(_:)`` says; nobody waits for it. With a session, call ``LoginSession/remove(_:)`` instead, which
+    /// removes the device from the account's list too. A record that cannot be read is deleted, and then nothing else.
     ///
-    /// - Throws: `TouchstoneError`: `locked`.
+    /// - Throws: `TouchstoneError`: `locked`, `limitExceeded` with several accounts and none chosen.
     public func forgetDevice() async throws(TouchstoneError) {
+        let record: DeviceRecord?
         do throws(TouchstoneError) {
-            if let record = try await store.find(.silent) {
-                try await store.forget(record.user, record.device.id)
-            }
+            record = try await store.choose(chosen, .silent)
         } catch {
-            // A damaged record names no credential to remove on the server; delete it all the same.
+            // A damaged record names no credential to remove on the server.
+            guard error.code == .damaged else { throw error }
+            return try await store.deleteDamaged(chosen)
+        }
+        guard let record else { return }
+        do throws(TouchstoneError) {
+            try await store.forget(try ForgottenDevice(record))
+        } catch {
             guard error.code == .damaged else { throw error }
         }
-        try await store.delete()
+        try await store.delete(try record.account)
+        reportEndedKeys()
     }
 
     // MARK: Parts
 
     /// The record of the device, if its key can be used.
     private func usableRecord(_ prompt: PromptText) async throws(TouchstoneError) -> DeviceRecord {
-        let record = try await store.require(.prompt(prompt))
-        guard try await keys.isUsable(record.credential) else { throw TouchstoneError(.invalidated) }
+        let record = try await store.require(chosen, .prompt(prompt))
+        guard try await keys.isUsable(record.credential) else {
+            reportEndedKeys()
+            throw TouchstoneError(.invalidated)
+        }
         return record
     }
 
@@ -269,10 +304,10 @@ public struct LoginClient: Sendable {
 }
 
 extension DeviceKeys {
-    /// Makes DPoP proofs with a session key.
-    func prove(_ key: Data) -> LoginServer.Prove {
+    /// Makes DPoP proofs with a session key; without a text no prompt may be shown.
+    func prove(_ key: Data, asking text: PromptText? = .standard) -> LoginServer.Prove {
         { method, url, nonce, access throws(TouchstoneError) in
-            try await proof(by: key, method, url, nonce: nonce, access: access)
+            try await proof(by: key, method, url, nonce: nonce, access: access, asking: text)
         }
     }
 }

@@ -27,6 +27,8 @@ public struct LoginDevice: Sendable, Hashable, Identifiable {
     /// When the device was last used, according to the server; nil if it never was, or if the server was not
     /// asked.
     public let lastUsed: Date?
+    /// Until when the server accepts the device's key, by its own clock; nil without limit, and if the server was not asked.
+    public internal(set) var acceptedUntil: Date?
     /// Whether it is the device that this app runs on.
     public let isThisDevice: Bool
 }

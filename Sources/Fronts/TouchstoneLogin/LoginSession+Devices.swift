@@ -11,7 +11,7 @@ extension LoginSession {
     public func devices() async throws(TouchstoneError) -> [LoginDevice] {
         let answer = try await call("GET", "/v1/credentials")
         guard let credentials = answer["credentials"]?.array else { throw .badReply("credentials") }
-        let own = try await client.store.find(.silent)?.device.id
+        let own = try await client.store.find(account, .silent)?.device.id
         var devices: [LoginDevice] = []
         for credential in credentials {
             guard let members = credential.object, let kind = members["kind"]?.string else {
@@ -37,23 +37,27 @@ extension LoginSession {
             guard error.code == .notFound else { throw error }
             unknown = error
         }
-        if try await client.store.find(.silent)?.device.id == device.id {
-            try await client.store.delete()
+        if try await client.store.find(account, .silent)?.device.id == device.id {
+            try await client.store.delete(account)
         } else if let unknown {
             throw unknown
         }
     }
 
-    /// Removes, on the server, devices that were deleted here.
+    /// Removes, on the server, devices of this account that were deleted here.
     func removeForgottenDevices() async {
-        guard let all = try? await client.store.forgottenDevices() else { return }
-        for forgotten in all where forgotten.user == user {
+        guard let all = try? await client.store.forgottenDevices(),
+            let kept = try? await client.store.find(account, .silent)?.device.id ?? ""
+        else { return }
+        for forgotten in all where forgotten.id != kept {
+            // An earlier version knew an account by its name.
+            guard forgotten.account.map({ $0 == account }) ?? (forgotten.user == user) else { continue }
             do throws(TouchstoneError) {
                 _ = try await call("DELETE", "/v1/credentials/\(forgotten.id)", isBound: true)
             } catch {
                 guard error.code == .notFound else { continue }
             }
-            try? await client.store.changeForgotten { devices in devices.removeAll { $0 == forgotten } }
+            try? await client.store.noteRemoved(forgotten.id)
         }
     }
 }
@@ -67,8 +71,13 @@ extension LoginDevice {
         self.init(
             id: id,
             label: label,
-            lastUsed: members["lastUsedAt"]?.integer.map { Date(timeIntervalSince1970: Double($0)) },
+            lastUsed: Self.date(members["lastUsedAt"]),
+            acceptedUntil: Self.date(members["acceptedUntil"]),
             isThisDevice: id == own
         )
+    }
+
+    private static func date(_ value: JSONValue?) -> Date? {
+        value?.integer.map { Date(timeIntervalSince1970: Double($0)) }
     }
 }

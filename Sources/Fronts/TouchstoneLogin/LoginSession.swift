@@ -9,6 +9,8 @@ internal import WebAuthnModel
 public actor LoginSession {
     /// The account's name.
     public nonisolated let user: String
+    /// The account's id, as in ``LoginAccount/id``.
+    public nonisolated let account: String
     /// What the sign-in is worth: `low` with the password and for a resumed session.
     ///
     /// The facts are in the client data that an assertion signs, as the member `touchstone`.
@@ -16,16 +18,15 @@ public actor LoginSession {
 
     let client: LoginClient
     let proofKey: Data
-    /// Whether the server wants this device to be set up; it knows which devices are.
+    /// Whether the server wants this device to be set up, or its key to be replaced; it knows which devices are.
     private var isDeviceOffered: Bool
     /// nil once the session has ended.
-    private var tokens: Tokens? {
-        // They are of the same authentication, and end with it.
-        didSet { if tokens?.refresh != oldValue?.refresh { audienceTokens = [:] } }
-    }
+    private var tokens: Tokens?
     /// Those for services.
     private var audienceTokens: [Audience: Tokens] = [:]
     private var renewal: Task<Result<Tokens, TouchstoneError>, Never>?
+    /// The last of the requests with a refresh token.
+    private var lastExchange: Task<Result<Tokens, TouchstoneError>, Never>?
     /// The last request of a step-up, while it is in progress.
     private var stepping: Task<Result<Tokens, TouchstoneError>, Never>?
     private var isSignedOut = false
@@ -40,6 +41,7 @@ public actor LoginSession {
     ) {
         self.client = client
         self.user = user
+        account = tokens.account
         self.proofKey = proofKey
         self.tokens = tokens
         self.assurance = assurance
@@ -77,18 +79,8 @@ public actor LoginSession {
         let audience = Audience(resource: resource, scope: scope)
         if let kept = audienceTokens[audience], kept.expires > .now { return kept.access }
         for isLast in [false, true] {
-            guard let old = tokens else { throw .signedOut }
             do throws(TouchstoneError) {
-                let new = try await client.refresh(old.refresh, proofKey, for: audience)
-                guard let now = tokens else { throw .signedOut }
-                // A step-up meanwhile ended this token.
-                guard now.refresh == old.refresh else { continue }
-                if new.refresh != old.refresh {
-                    tokens?.refresh = new.refresh
-                    await seal()
-                }
-                audienceTokens[audience] = new
-                return new.access
+                return try await exchange(for: audience).value.get().access
             } catch {
                 guard error.isEndOfSession, !isLast else { throw error }
                 // Either a step-up replaced the refresh token, or the session ended, which this ends here.
@@ -102,22 +94,29 @@ public actor LoginSession {
 
     /// Checks whether the app can offer sign-in with this device from now on: step 5.
     ///
+    /// If the server accepts a key for a limited time only, there is an offer to replace it in the last part of that time, and after it:
+    /// ask for one after each sign-in. The former key signs in until its successor is stored.
+    ///
     /// - Returns: the offer; nil if this machine cannot meet the rule, such as without an enrolled finger, if this device is
     ///   already set up, and if the server offers nothing.
     /// - Throws: `TouchstoneError` as ``LoginClient/state(_:)``, except `ruleMismatch`.
     public func offer() async throws(TouchstoneError) -> DeviceOffer? {
         guard tokens != nil else { throw .signedOut }
-        if let record = try await client.store.find(.silent), record.user == user {
-            // The server cannot know that the key was invalidated or that the app's rule changed.
+        let record = try await client.store.find(account, .silent)
+        var isOffered = isDeviceOffered
+        if let record {
+            // The server does not know a key by which this session was not opened, that the key was invalidated, and that the app's rule
+            // changed.
             let isUsable = try await client.keys.isUsable(record.credential)
-            if isUsable, record.rule == client.rule.description { return nil }
-        } else {
-            guard isDeviceOffered else { return nil }
+            let isKnown = !isDeviceOffered || record.proofKey != proofKey
+            isOffered = !(isUsable && isKnown && record.rule == client.rule.description)
         }
+        guard isOffered else { return nil }
         guard let demand = client.rule.promptedFactors else { return nil }
         switch try await client.keys.keychain.capability(for: demand).obstacle?.code {
         // Obstacles that the user can remove during the set-up.
-        case nil, .lockedOut, .lockedOutUntilPasscode, .locked: return DeviceOffer(session: self)
+        case nil, .lockedOut, .lockedOutUntilPasscode, .locked:
+            return DeviceOffer(session: self, replaces: record?.device)
         default: return nil
         }
     }
@@ -139,8 +138,7 @@ public actor LoginSession {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> Assurance {
         let demand = try StepUpDemand(wwwAuthenticate)
-        let record = try await client.store.require(.prompt(prompt))
-        guard record.user == user else { throw TouchstoneError(.notFound) }
+        let record = try await client.store.require(account, .prompt(prompt))
         let begun = try await call("POST", "/v1/login/options", ["purpose": "reauth"])
         let ceremony = try Ceremony(begun, from: client.api)
         let (assertion, assurance) = try await client.assert(ceremony.publicKey, by: record, prompt)
@@ -209,6 +207,8 @@ public actor LoginSession {
             throw .signedOut
         }
         tokens = new
+        // They were of the former authentication, and ended with it.
+        audienceTokens = [:]
         await seal()
     }
 
@@ -226,8 +226,8 @@ public actor LoginSession {
         guard tokens != nil else { return }
         var kept: TouchstoneError?
         do throws(TouchstoneError) {
-            if let record = try await client.store.find(.silent), record.user == user {
-                try await client.store.deleteToken()
+            if try await client.store.find(account, .silent) != nil {
+                try await client.store.deleteToken(account)
             }
         } catch {
             kept = error
@@ -238,7 +238,7 @@ public actor LoginSession {
         } catch {
             guard error.isEndOfSession else { throw error }
         }
-        (tokens, isSignedOut) = (nil, true)
+        (tokens, audienceTokens, isSignedOut) = (nil, [:], true)
         if let kept { throw kept }
     }
 
@@ -283,47 +283,74 @@ public actor LoginSession {
         // After a step-up the server no longer accepts the former tokens.
         if let stepping, case .success(let new) = await stepping.value { return new }
         guard let old = tokens else { throw .signedOut }
-        let task =
-            renewal
-            ?? Task { [client, proofKey] in
-                do throws(TouchstoneError) {
-                    return .success(try await client.refresh(old.refresh, proofKey))
-                } catch {
-                    return .failure(error)
-                }
-            }
+        let task = renewal ?? exchange(for: nil)
         renewal = task
         let result = await task.value
-        guard renewal == task else { return try result.get() }
-        renewal = nil
-        switch result {
-        case .success(let new):
-            // The session was signed out or stepped up meanwhile: discard the renewed tokens.
-            guard let now = tokens else { throw .signedOut }
-            guard now.access == old.access else { return now }
-            tokens = new
-            if new.refresh != old.refresh { await seal() }
-            return new
-        case .failure(let error):
-            if error.isEndOfSession {
-                if let now = tokens, now.access != old.access { return now }
-                tokens = nil
-                if let record = try? await client.store.find(.silent), record.user == user {
-                    try? await client.store.deleteToken()
-                }
-            }
+        if renewal == task { renewal = nil }
+        do throws(TouchstoneError) {
+            return try result.get()
+        } catch {
+            guard error.isEndOfSession else { throw error }
+            if let now = tokens, now.access != old.access { return now }
+            (tokens, audienceTokens) = (nil, [:])
+            if await isStored { try? await client.store.deleteToken(account) }
             throw error
         }
     }
 
-    /// Seals the refresh token, if this device is set up for the account.
+    /// Exchanges the refresh token for its successor and an access token, after all exchanges before: the server ends a session whose
+    /// former token it is shown once its successor was used.
+    private func exchange(for audience: Audience?) -> Task<Result<Tokens, TouchstoneError>, Never> {
+        let task = Task { [lastExchange] () -> Result<Tokens, TouchstoneError> in
+            _ = await lastExchange?.value
+            do throws(TouchstoneError) {
+                return .success(try await exchangeNow(for: audience))
+            } catch {
+                return .failure(error)
+            }
+        }
+        lastExchange = task
+        return task
+    }
+
+    private func exchangeNow(for audience: Audience?) async throws(TouchstoneError) -> Tokens {
+        guard let old = tokens else { throw .signedOut }
+        if let audience, let kept = audienceTokens[audience], kept.expires > .now { return kept }
+        let new = try await client.refresh(old.refresh, proofKey, for: audience)
+        // The session was signed out or stepped up meanwhile: discard the new tokens.
+        guard let now = tokens else { throw .signedOut }
+        guard now.refresh == old.refresh else {
+            guard audience == nil else {
+                throw TouchstoneError(.sessionEnded, part: "server", cause: "invalid_grant")
+            }
+            return now
+        }
+        if let audience {
+            audienceTokens[audience] = new
+            tokens?.refresh = new.refresh
+        } else {
+            tokens = new
+        }
+        await seal()
+        return new
+    }
+
+    /// Seals the refresh token, if this device is set up for the account, with the session key that the token is bound to.
     ///
-    /// A failure does no harm: the device's key can sign in without the token.
+    /// A failure does no harm, since the device's key can sign in without the token; but then no former token stays, which the server would
+    /// take for a stolen one.
     func seal() async {
-        guard let token = tokens?.refresh, let record = try? await client.store.find(.silent),
-            record.user == user
-        else { return }
-        try? await client.store.seal(token)
+        guard let token = tokens?.refresh, await isStored else { return }
+        do throws(TouchstoneError) {
+            try await client.store.seal(token, of: account)
+        } catch {
+            try? await client.store.deleteToken(account)
+        }
+    }
+
+    /// Whether the stored token of the account is bound to this session's key.
+    private var isStored: Bool {
+        get async { (try? await client.store.find(account, .silent))?.proofKey == proofKey }
     }
 
     /// Records that the device is set up.

@@ -157,8 +157,7 @@ extension LoginSession {
         _ publicKey: JSONValue,
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> JSONObject {
-        let record = try await client.store.require(.prompt(prompt))
-        guard record.user == user else { throw TouchstoneError(.notFound) }
+        let record = try await client.store.require(account, .prompt(prompt))
         let (assertion, _) = try await client.assert(publicKey, by: record, prompt)
         return try await call("POST", "/v1/transactions/\(id)/approval", ["credential": assertion])
     }

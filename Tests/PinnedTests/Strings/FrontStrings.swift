@@ -100,19 +100,23 @@ enum FrontStrings {
             StoredString(
                 "stores and keys of a device",
                 [
-                    "login.device:https://example.org", "login.token:https://example.org", "device",
-                    "forgotten",
-                    "refresh",
+                    "login.device:https://example.org", "login.token:https://example.org",
+                    "login.token:https://example.org#AAAA", "device", "account:AAAA", "forgotten", "refresh",
                 ],
                 all: [
                     DeviceStore.recordStore("https://example.org"),
-                    DeviceStore.tokenStore("https://example.org"),
-                    DeviceStore.device, DeviceStore.forgotten, DeviceStore.refresh,
+                    DeviceStore.tokenStore("https://example.org", nil),
+                    DeviceStore.tokenStore("https://example.org", "AAAA"),
+                    DeviceStore.device, DeviceStore.key(of: "AAAA"), DeviceStore.forgotten,
+                    DeviceStore.refresh,
                 ]
             ),
             StoredString(
                 "names in a device's record",
-                ["user", "label", "rule", "id", "credential", "proofKey", "user", "id"],
+                [
+                    "user", "label", "rule", "id", "credential", "proofKey", "user", "id", "account",
+                    "proofKey",
+                ],
                 all: DeviceRecord.CodingKeys.allCases.map(\.rawValue)
                     + ForgottenDevice.CodingKeys.allCases.map(\.rawValue)
             ),

@@ -69,23 +69,65 @@ struct LoginWorld {
         return (session, try await offer.accept(label: "Laptop", "Sign in by finger from now on"))
     }
 
-    /// The names of all values that the keychain stores for the app.
+    /// Makes another account, with the password of the first.
+    func addUser(_ name: String) throws {
+        let answer = try administer(
+            "POST",
+            "/users",
+            ["username": .string(name), "password": .string(SignInServer.password)]
+        )
+        #expect(answer["username"]?.string == name)
+    }
+
+    /// A request of the administrator.
+    func administer(_ method: String, _ path: String, _ body: JSONValue? = nil) throws -> JSONObject {
+        let answer = try server.administration.send(
+            method,
+            "/admin/v1\(path)",
+            headers: ["Content-Type": "application/json", "Authorization": "Bearer \(server.token)"],
+            body: body?.json ?? []
+        )
+        return answer.body.isEmpty ? JSONObject([]) : try #require(try JSONValue(parsing: answer.body).object)
+    }
+
+    /// Signs in by password as a user, and sets the device up.
+    func setUp(_ login: LoginClient, as user: String) async throws -> (LoginSession, LoginDevice) {
+        let session = try await login.signIn(user: user, password: SignInServer.password)
+        let offer = try #require(try await session.offer())
+        return (session, try await offer.accept(label: "\(user)'s", "Sign in by finger from now on"))
+    }
+
+    /// The store of the devices' records.
+    var records: SecretStore {
+        SecretStore(DeviceStore.recordStore(relay.url.absoluteString), rule: .whenUnlocked)
+    }
+
+    /// The store of an account's token; nil: of the version before accounts.
+    func tokens(_ account: String?, _ rule: AccessRule = .biometry) -> SecretStore {
+        SecretStore(DeviceStore.tokenStore(relay.url.absoluteString, account), rule: rule)
+    }
+
+    /// The names of all values that the keychain stores for the app: records of accounts as `device`.
     func kept(_ login: LoginClient) async throws -> Set<String> {
-        var names: Set<String> = []
-        for store in [
-            SecretStore("login.device:\(relay.url.absoluteString)", rule: .whenUnlocked),
-            SecretStore("login.token:\(relay.url.absoluteString)", rule: login.rule),
-        ] {
-            names.formUnion(try await store.status().keys)
+        let keys = Set(try await records.status().keys)
+        let accounts = keys.compactMap { $0.hasPrefix("account:") ? String($0.dropFirst(8)) : nil }
+        var names = Set(keys.map { $0.hasPrefix("account:") ? "device" : $0 })
+        for account in accounts + [nil] {
+            names.formUnion(try await tokens(account, login.rule).status().keys)
         }
         return names
     }
 
-    /// The representation of the credential's key, from the record that the keychain stores for the app.
-    func credentialKey() async throws -> [UInt8] {
-        let store = SecretStore("login.device:\(relay.url.absoluteString)", rule: .whenUnlocked)
-        let record = try await store.read("device", as: DeviceRecord.self)
+    /// The representation of the credential's key, from the record that the keychain stores for the app; nil: the only account.
+    func credentialKey(_ login: LoginClient, of account: String? = nil) async throws -> [UInt8] {
+        let record = try #require(try await login.store.choose(account, .silent))
         return try DeviceKeys.representation(of: record.credential)
+    }
+
+    /// Why a credential cannot sign in, as the server's list says; nil: it can.
+    func suspension(_ id: String, of account: String) throws -> String? {
+        let list = try administer("GET", "/users/\(account)/credentials")["credentials"]?.array ?? []
+        return list.first { $0.object?["id"]?.string == id }?.object?["suspension"]?.string
     }
 
     /// Why a key cannot be used; nil if it can.

@@ -27,15 +27,16 @@ struct DeviceKeys: Sendable {
         }
     }
 
-    /// Makes a DPoP proof for one request, with or without an access token.
+    /// Makes a DPoP proof for one request, with or without an access token; without a text no prompt may be shown.
     func proof(
         by key: Data,
         _ method: String,
         _ url: String,
         nonce: String?,
-        access: String?
+        access: String?,
+        asking text: PromptText? = .standard
     ) async throws(TouchstoneError) -> String {
-        try await keychain.perform(.standard) { client, prompt, cancellation throws(TouchstoneError) in
+        try await keychain.perform(text) { client, prompt, cancellation throws(TouchstoneError) in
             try onDevice { () throws(DeviceError) in
                 try ProofKey(parsing: Array(key), keychain: client)
                     .proof(
@@ -128,6 +129,13 @@ struct DeviceKeys: Sendable {
 
     private static func status(of client: RemoteKeychain) throws(TouchstoneError) -> StatusReply {
         do throws(KeychainError) { return try client.status() } catch { throw TouchstoneError(below: error) }
+    }
+
+    /// The account of a credential: the user handle that the server gave, in base64url.
+    static func account(of credential: Data) throws(TouchstoneError) -> String {
+        try onDevice { () throws(DeviceError) in
+            Base64URL.encode(try DeviceCredential(parsing: Array(credential)).userHandle)
+        }
     }
 
     /// The representation of a credential's key.

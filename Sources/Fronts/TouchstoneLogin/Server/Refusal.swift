@@ -49,6 +49,7 @@ extension TouchstoneError {
         // Of an assertion; a wrong password has its own error (``asPassword``).
         case "authentication_failed": (.signatureRefused, nil)
         case "credential_suspended": (.deviceRevoked, nil)
+        case "credential_expired": (.expired, .setUpAgain)
         case "insufficient_user_authentication": (.stepUpNeeded, nil)
         // The server's policy: repeating the same does not help.
         case "insufficient_assurance": (.stepUpNeeded, .askForHelp)

@@ -10,6 +10,10 @@ struct Tokens: Sendable {
     var refresh: String
     /// The authentication context, such as `phrh`.
     let context: String
+    /// The account's id: its user handle, in base64url.
+    let account: String
+    /// Whether the key that signed in should be replaced now, by the server's times and clock.
+    let isKeyDue: Bool
 
     /// How long before its expiry on the server an access token is treated as expired.
     private static let margin: Duration = .seconds(10)
@@ -31,10 +35,20 @@ struct Tokens: Sendable {
         }
         guard answer["refresh_bound"]?.bool == true else { throw .badReply("refresh_bound") }
         guard let context = answer["acr"]?.string, context.isToken else { throw .badReply("acr") }
+        guard let account = answer["sub"]?.string, Base64URL.decode(account)?.isEmpty == false else {
+            throw .badReply("sub")
+        }
         try server.checkIsNew(access.utf8, "access_token")
         self.access = access
         self.refresh = refresh
         self.context = context
+        self.account = account
+        isKeyDue =
+            if let start = answer["keyRenewFrom"]?.integer, let now = answer["auth_time"]?.integer {
+                start <= now
+            } else {
+                false
+            }
         expires = .now + .seconds(seconds) - Self.margin
     }
 }
