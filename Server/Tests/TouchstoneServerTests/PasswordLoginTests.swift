@@ -241,8 +241,13 @@ extension ServerTests {
                 func change(_ current: String, _ new: String) async throws -> Answer {
                     try await user.call(.PUT, path, ["current": .string(current), "new": .string(new)])
                 }
-                for weak in ["short", "password123", "my-anna-password", String(repeating: "x", count: 200)] {
+                for (weak, rule, limit): (String, String, JSONValue?) in [
+                    ("short", "too_short", 8), ("password123", "common", nil),
+                    ("my-anna-password", "has_username", nil),
+                    (String(repeating: "x", count: 200), "too_long", 128),
+                ] {
                     let answer = try await change(TestUser.password, weak)
+                    #expect(answer["rule"]?.string == rule && answer["limit"] == limit, "\(answer.text)")
                     #expect(answer.status == 422 && answer.code == "weak_password", "\(weak) \(answer.text)")
                 }
                 #expect(try await change(TestUser.password, new).status == 204)

@@ -14,6 +14,10 @@ public struct Problem: Error, Sendable, Equatable {
     public var stepUp: StepUp?
     /// The scopes that an access token needs, separated by blanks (RFC 6750, section 3).
     var scope: String?
+    /// The rule that a new password breaks.
+    var rule: PasswordRule?
+    /// The number of characters in ``rule``.
+    var limit: Int?
     /// The reason for the audit record; not for the client.
     public var reason: String?
     /// Whether the request had an access token: determines `WWW-Authenticate` (RFC 6750, section 3.1).
@@ -185,6 +189,14 @@ public struct Problem: Error, Sendable, Equatable {
         return problem
     }
 
+    /// A new password that breaks a rule.
+    static func weakPassword(_ rule: PasswordRule, _ detail: String, limit: Int? = nil) -> Problem {
+        var problem = Problem(.weakPassword, detail)
+        problem.rule = rule
+        problem.limit = limit
+        return problem
+    }
+
     /// A failed login; `reason` is for the audit record.
     static func authenticationFailed(_ reason: String) -> Problem {
         var problem = Problem(.authenticationFailed)
@@ -223,6 +235,8 @@ public struct Problem: Error, Sendable, Equatable {
             "code": .string(code.rawValue),
             "traceId": .string(traceID),
             "retryAfter": retryAfter.map { .integer(Int64($0)) },
+            "rule": rule.map { .string($0.rawValue) },
+            "limit": limit.map { .integer(Int64($0)) },
             "acr_values": stepUp?.acrValues.map { .string($0) },
             "max_age": stepUp?.maxAge.map { .integer(Int64($0)) },
             "errors": faults.isEmpty

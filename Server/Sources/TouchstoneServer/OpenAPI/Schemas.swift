@@ -61,6 +61,7 @@ enum Schemas {
         "problem": object([
             "type": string, "title": string, "status": integer, "detail?": string, "instance": string,
             "code": choice(Problem.Code.allCases.map(\.rawValue)), "traceId": string, "retryAfter?": integer,
+            "rule?": choice(PasswordRule.allCases.map(\.rawValue)), "limit?": integer,
             "acr_values?": string, "max_age?": integer,
             "errors?": array(object(["pointer": string, "detail": string])),
         ]),

@@ -15,16 +15,26 @@ struct PasswordPolicy: Sendable {
     /// - Throws: ``Problem`` with `weak_password` and the reason.
     func check(_ password: String, username: String) throws(Problem) {
         guard password.count >= minimum else {
-            throw Problem(.weakPassword, "at least \(minimum) characters")
+            throw Problem.weakPassword(.tooShort, "at least \(minimum) characters", limit: minimum)
         }
         guard password.count <= Self.maximum else {
-            throw Problem(.weakPassword, "at most \(Self.maximum) characters")
+            throw Problem.weakPassword(.tooLong, "at most \(Self.maximum) characters", limit: Self.maximum)
         }
         guard !FrequentWords.contains(password) else {
-            throw Problem(.weakPassword, "it is among the passwords that are tried first")
+            throw Problem.weakPassword(.common, "it is among the passwords that are tried first")
         }
         guard !password.lowercased().contains(username) || username.count < 4 else {
-            throw Problem(.weakPassword, "it contains the user's name")
+            throw Problem.weakPassword(.hasUsername, "it contains the user's name")
         }
     }
+}
+
+/// A rule that a new password breaks, for pages that say it in words of their own.
+enum PasswordRule: String, CaseIterable, Sendable {
+    case tooShort = "too_short"
+    case tooLong = "too_long"
+    case common
+    case hasUsername = "has_username"
+    /// It is the one that has to be changed.
+    case unchanged
 }

@@ -81,7 +81,7 @@ enum AccountRoutes {
             try await service.store.giveBack([attempt.addressKey], now: call.now)
             try await service.store.reset([attempt.key])
             if account.password?.mustChange == true, new == current {
-                throw Problem(.weakPassword, "it is the one that has to be changed")
+                throw Problem.weakPassword(.unchanged, "it is the one that has to be changed")
             }
         }
         try service.passwordPolicy.check(new, username: account.username)
