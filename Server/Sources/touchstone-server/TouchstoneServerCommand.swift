@@ -28,6 +28,9 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               origins, top-origins       pages and apps that may ask, compared byte for byte
               passkey-hints              on or off: options for a given name list its passkeys
               account-page               on or off: a page for the account at public-url
+              page-language              its language for visitors who chose none: auto (their browser's),
+                                         en, tr, zh or ja
+              page-colour                the colour of its buttons: #rrggbb
               self-registration          on or off: people can make accounts for themselves
               cors-origins               other origins whose pages may call the API
               profile                    consumer, aal2 or aal3: how long sessions last

@@ -31,9 +31,9 @@ extension ServerTests {
                     _ reason: JSONValue = "invalidated",
                     key: SoftProofKey?,
                     dpop: String? = nil,
-                    at path: String = path
+                    at other: String? = nil
                 ) async throws -> Answer {
-                    try await server.call(.POST, path, ["reason": reason], dpop: dpop, key: key)
+                    try await server.call(.POST, other ?? path, ["reason": reason], dpop: dpop, key: key)
                 }
                 // Without a proof, by another key, for another request, of an unknown key, for an unknown reason.
                 let bare = try await report(key: nil)

@@ -11,7 +11,7 @@ extension ServerConfiguration {
         "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
         "admin-tls",
         "trusted-proxies", "client-address-header", "rp-id", "rp-name", "origins", "top-origins",
-        "passkey-hints", "account-page", "self-registration", "cors-origins",
+        "passkey-hints", "account-page", "page-language", "page-colour", "self-registration", "cors-origins",
         "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
         "device-key-lifetime", "audit-retention", "audit-head-file", "audit-head-interval",
@@ -100,6 +100,12 @@ extension ServerConfiguration {
         case "top-origins": topOrigins = try setting.origins()
         case "passkey-hints": passkeyHints = try setting.flag()
         case "account-page": accountPage = try setting.flag()
+        case "page-language": pageLanguage = try setting.choice()
+        case "page-colour":
+            guard let colour = PageColour(setting.value) else {
+                throw setting.fault("must be a colour of the form #rrggbb, such as #0b57d0")
+            }
+            pageColour = colour
         case "self-registration": selfRegistration = try setting.flag()
         case "cors-origins":
             for origin in setting.list where PublicURL(origin)?.origin != origin {

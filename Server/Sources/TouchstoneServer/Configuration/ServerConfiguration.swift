@@ -46,6 +46,10 @@ public struct ServerConfiguration: Sendable {
 
     /// Whether the account page is served, at ``publicURL``.
     public var accountPage = true
+    /// The language of the account page for visitors who chose none.
+    public var pageLanguage = PageLanguageSetting.auto
+    /// The colour of the account page's buttons; nil: its own.
+    public var pageColour: PageColour?
     /// Other origins whose pages may call the API from a browser, also with the session's cookies.
     public var corsOrigins: Set<String> = []
 

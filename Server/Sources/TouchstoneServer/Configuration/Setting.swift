@@ -23,7 +23,7 @@ struct Setting: Sendable, Equatable {
         ConfigurationFault(place: "\(place)", reason: "\(key) \(reason)")
     }
 
-    /// Parses the settings of a text: lines of `key = value`; `#` starts a comment.
+    /// Parses the settings of a text: lines of `key = value`; `#` starts a comment, except that of a value `#rrggbb`.
     static func all(in text: String, of file: String) throws(ConfigurationFault) -> [Setting] {
         var settings: [Setting] = []
         var seen: Set<String> = []
@@ -31,7 +31,8 @@ struct Setting: Sendable, Equatable {
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (index, line) in lines.enumerated() {
             let place = "\(file), line \(index + 1)"
-            let content = line.prefix { $0 != "#" }
+            let colour = line.prefixMatch(of: #/[^#=]*=\s*#[0-9A-Fa-f]{6}(?!\S)/#)?.output
+            let content = colour ?? line.prefix { $0 != "#" }
             guard content.contains(where: { !$0.isWhitespace }) else { continue }
             let parts = content.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else {

@@ -29,6 +29,8 @@ extension ServerConfiguration {
         case "top-origins": topOrigins.joined(separator: " ")
         case "passkey-hints": Self.text(passkeyHints)
         case "account-page": Self.text(accountPage)
+        case "page-language": pageLanguage.rawValue
+        case "page-colour": pageColour?.text
         case "self-registration": Self.text(selfRegistration)
         case "cors-origins": corsOrigins.sorted().joined(separator: " ")
         case "profile": profile.rawValue

@@ -117,9 +117,11 @@ final class Service: Sendable {
         cookies = SessionCookies(isSecure: PublicURL(configuration.publicURL)?.scheme == "https")
         page =
             configuration.accountPage
-            ? PageFiles(
+            ? try PageFiles(
                 relyingParty: configuration.rpName,
-                selfRegistration: configuration.selfRegistration
+                selfRegistration: configuration.selfRegistration,
+                language: configuration.pageLanguage.language,
+                colour: configuration.pageColour
             ) : nil
         callingOrigins = configuration.corsOrigins.union([configuration.publicOrigin])
         crossOrigin = CrossOrigin(origins: configuration.corsOrigins)

@@ -5,7 +5,11 @@ internal import HummingbirdCore
 /// The account page: static files, which call the API like any other client.
 enum PageRoutes {
     static let operations: [Operation] = [
-        Operation(.get, "/", "page", .open) { service, call in try reply(service.page?.page, call) },
+        Operation(.get, "/", "page", .open) { service, call in
+            let files = service.page
+            let language = PageLanguage.of(call.request, configured: files?.language)
+            return try reply(files?.page(in: language), call)
+        },
         Operation(.get, "/assets/{name}", "pageFile", .open) { service, call in
             try reply(service.page?.asset(call.identifier("name")), call)
         },
@@ -22,6 +26,10 @@ enum PageRoutes {
         // Revalidated by the browser each time, with a short response if unchanged: a new version takes effect at once.
         reply.fields[.cacheControl] = "no-cache"
         reply.fields[.eTag] = file.tag
+        if let language = file.language {
+            reply.fields[.contentLanguage] = language.tag
+            reply.fields[.vary] = "Accept-Language, Cookie"
+        }
         for (name, value) in fields { reply.fields[name] = value }
         return reply
     }

@@ -40,9 +40,13 @@ struct SessionCookies: Sendable {
     /// The token in a request's cookies; nil: there is none, or two of the same name, one of which was set by another
     /// site.
     func token(_ kind: TokenKind, in request: Request) -> String? {
-        let name = name(kind)
+        Self.value(of: name(kind), in: request)
+    }
+
+    /// The value of a cookie; nil: there is none, or two of the same name.
+    static func value(of name: String, in request: Request) -> String? {
         var values: [Substring] = []
-        for field in request.headers[values: .cookie] where field.utf8.count <= Self.mostBytes {
+        for field in request.headers[values: .cookie] where field.utf8.count <= mostBytes {
             for pair in field.split(separator: ";") {
                 let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
                 if parts.count == 2, parts[0] == name { values.append(parts[1]) }

@@ -23,7 +23,7 @@ extension ServerTests {
                 #expect(page.text.contains("Müller &amp; &quot;Söhne&quot; &lt;b&gt;"))
                 #expect(!page.text.contains("<b>") && !page.text.contains("{{"))
                 var tags: [String] = []
-                for path in ["/"] + PageFiles(relyingParty: "").names.map({ "/assets/\($0)" }) {
+                for path in ["/"] + (try PageFiles(relyingParty: "")).names.map({ "/assets/\($0)" }) {
                     let answer = try await server.call(.GET, path)
                     #expect(answer.status == 200 && !answer.body.isEmpty, "\(path)")
                     #expect(answer.headers.first(name: "Content-Security-Policy") == PageRoutes.policy)
@@ -57,16 +57,18 @@ extension ServerTests {
             "files reference only each other, the page has no inline script or style, and no file is unused"
         )
         func references() throws {
-            let files = PageFiles(relyingParty: "x")
-            let page = String(decoding: files.page.bytes, as: UTF8.self)
+            let files = try PageFiles(relyingParty: "x")
             var named: Set<Substring> = []
-            for match in page.matches(of: #/(?:src|href)="([^"]*)"/#) {
-                #expect(match.1.hasPrefix("/assets/") || match.1.hasPrefix("#"), "\(match.1)")
-                if match.1.hasPrefix("/assets/") { named.insert(match.1.dropFirst(8)) }
+            for language in PageLanguage.allCases {
+                let page = String(decoding: try #require(files.page(in: language)).bytes, as: UTF8.self)
+                for match in page.matches(of: #/(?:src|href)="([^"]*)"/#) {
+                    #expect(match.1.hasPrefix("/assets/") || match.1.hasPrefix("#"), "\(match.1)")
+                    if match.1.hasPrefix("/assets/") { named.insert(match.1.dropFirst(8)) }
+                }
+                #expect(!page.contains("style=") && !page.contains("<style") && !page.contains("javascript:"))
+                #expect(page.matches(of: #/<script(?! type="module" src=)/#).isEmpty)
+                #expect(page.matches(of: #/\son[a-z]+=/#).isEmpty)
             }
-            #expect(!page.contains("style=") && !page.contains("<style") && !page.contains("javascript:"))
-            #expect(page.matches(of: #/<script(?! type="module" src=)/#).isEmpty)
-            #expect(page.matches(of: #/\son[a-z]+=/#).isEmpty)
             for name in files.names {
                 let text = String(decoding: try #require(files.asset(name)).bytes, as: UTF8.self)
                 for match in text.matches(of: #/from "\.\/([a-z-]+\.js)"/#) { named.insert(match.1) }

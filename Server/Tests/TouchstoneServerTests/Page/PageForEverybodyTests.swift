@@ -12,18 +12,9 @@ extension ServerTests {
         /// Audits a state of the page in light and dark, in narrow windows and with large text.
         private func look(_ page: Browser, _ state: String) async throws -> [String] {
             for scheme in ["light", "dark"] {
-                try await page.send(
-                    "Emulation.setEmulatedMedia",
-                    [
-                        "features": [
-                            ["name": "prefers-color-scheme", "value": .string(scheme)],
-                            ["name": "prefers-reduced-motion", "value": "reduce"],
-                        ]
-                    ]
-                )
-                try await page.wait("matchMedia('(prefers-color-scheme: \(scheme))').matches")
+                try await page.prefer(scheme)
                 #expect(try await PageAudit.contrastFaults(page) == [], "\(state), \(scheme)")
-                try await picture(page, "\(state)-\(scheme)")
+                try await PageAudit.picture(page, "\(state)-\(scheme)")
             }
             // A 1280 px window at 400 % and at 200 % zoom; text at twice its size.
             for (width, size) in [(320, ""), (640, ""), (320, "200%")] {
@@ -34,13 +25,6 @@ extension ServerTests {
             }
             #expect(try await PageAudit.overflow(page, width: 1280) == [])
             return try await PageAudit.names(page)
-        }
-
-        /// Saves a screenshot if requested: `TOUCHSTONE_SCREENSHOTS=/tmp/page-`.
-        private func picture(_ page: Browser, _ name: String) async throws {
-            guard let prefix = ProcessInfo.processInfo.environment["TOUCHSTONE_SCREENSHOTS"] else { return }
-            let data = try await page.send("Page.captureScreenshot", ["captureBeyondViewport": true])["data"]
-            try Data(base64Encoded: data?.string ?? "")?.write(to: URL(filePath: "\(prefix)\(name).png"))
         }
 
         @Test(

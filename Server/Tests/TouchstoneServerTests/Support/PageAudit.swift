@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import WebAuthnModel
 
@@ -90,6 +91,13 @@ enum PageAudit {
             })()
             """
         ).array?.compactMap(\.string) ?? ["no answer"]
+    }
+
+    /// Saves a screenshot if requested: `TOUCHSTONE_SCREENSHOTS=/tmp/page-`.
+    static func picture(_ page: Browser, _ name: String) async throws {
+        guard let prefix = ProcessInfo.processInfo.environment["TOUCHSTONE_SCREENSHOTS"] else { return }
+        let data = try await page.send("Page.captureScreenshot", ["captureBeyondViewport": true])["data"]
+        try Data(base64Encoded: data?.string ?? "")?.write(to: URL(filePath: "\(prefix)\(name).png"))
     }
 
     /// The elements that overflow the window's width, so that it would have to be scrolled sideways.

@@ -26,6 +26,29 @@ extension Browser {
         try await wait("document.querySelectorAll('#credential-list > li').length === \(count)")
     }
 
+    /// Makes the browser prefer a light or a dark page, and no motion.
+    func prefer(_ scheme: String) async throws {
+        try await send(
+            "Emulation.setEmulatedMedia",
+            [
+                "features": [
+                    ["name": "prefers-color-scheme", "value": .string(scheme)],
+                    ["name": "prefers-reduced-motion", "value": "reduce"],
+                ]
+            ]
+        )
+        try await wait("matchMedia('(prefers-color-scheme: \(scheme))').matches")
+    }
+
+    /// Makes the browser prefer languages, in this order.
+    func prefer(languages: String) async throws {
+        let agent = try await value("navigator.userAgent")
+        try await send(
+            "Emulation.setUserAgentOverride",
+            ["userAgent": agent, "acceptLanguage": .string(languages)]
+        )
+    }
+
     /// Waits for a notice on the page.
     func expectNotice(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await wait(

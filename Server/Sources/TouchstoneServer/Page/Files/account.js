@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { changePassword, confirm, rename, withStepUp } from "./dialogs.js";
+import { has, nodes, text } from "./language.js";
 import * as own from "./own.js";
 import * as passkeys from "./passkeys.js";
 import { approve, shown, signedText, title } from "./transactions.js";
@@ -15,7 +16,8 @@ const interval = 5000;
 /**
  * What the page does for the account.
  *
- * @type {{tell: (text: string) => void, fail: (error: unknown) => void, ended: (text: string) => void}}
+ * @type {{tell: (content: string | (string | Element)[]) => void, fail: (error: unknown) => void,
+ *   ended: (notice: string) => void}}
  */
 let page;
 /** Whose account it is: the answer of `GET /v1/me`. */
@@ -41,16 +43,16 @@ function copy(template) {
   return find(template).content.firstElementChild.cloneNode(true);
 }
 
-function tag([text, colour]) {
+function tag([mark, colour]) {
   const element = document.createElement("li");
   element.className = `tag ${colour}`;
-  element.textContent = text;
+  element.textContent = mark;
   return element;
 }
 
 /** Buttons of the same text are told apart by what they are for. */
 function name(button, what) {
-  button.setAttribute("aria-label", `${button.textContent} ${what}`);
+  button.setAttribute("aria-label", text("button-for", { button: button.textContent, what }));
 }
 
 // Passkeys and devices
@@ -60,50 +62,49 @@ function credentialRow(credential) {
   const part = (name) => row.querySelector(`.${name}`);
   part("row-title").textContent = credential.label;
   const [mark, colour, sentence] = assurance(credential);
-  const kind = credential.kind === "device" ? "Device" : "Passkey";
+  const kind = text(credential.kind === "device" ? "credentials.device" : "credentials.passkey");
   part("tags").append(tag([kind, "plain"]), tag([mark, colour]));
   part("explanation").textContent = sentence;
   if (credential.suspended) {
-    part("tags").append(tag(["Suspended", "bad"]));
+    part("tags").append(tag([text("credentials.suspended"), "bad"]));
     part("explanation").textContent = suspension(credential.suspension);
   }
-  const used = part("used");
-  if (credential.lastUsedAt) used.append("Last used ", when(credential.lastUsedAt));
-  else used.append("Never used");
-  used.append(" · added ", when(credential.createdAt));
+  const { lastUsedAt, createdAt } = credential;
+  const times = { added: when(createdAt), ...(lastUsedAt && { used: when(lastUsedAt) }) };
+  part("used").append(...nodes(lastUsedAt ? "credentials.used" : "credentials.unused", times));
   name(part("rename"), credential.label);
   name(part("remove"), credential.label);
   name(part("restore"), credential.label);
   part("restore").hidden = credential.suspension !== "cloned_counter";
   onPress(part("restore"), async () => {
     const isSure = await confirm({
-      title: `Restore ${credential.label}?`,
-      text: "Only if you have it yourself and gave nobody a copy. It will sign you in again.",
-      yes: "Restore",
+      title: nodes("restore.title", { name: credential.label }),
+      explanation: text("restore.text"),
+      yes: text("restore"),
     });
     if (!isSure) return;
     const restored = await withStepUp(() => call("POST", `/v1/credentials/${credential.id}/restore`));
     if (!restored) return;
     passkeys.signalAccepted(await loadCredentials());
-    page.tell(`${credential.label} was restored.`);
+    page.tell(nodes("credentials.restored", { name: credential.label }));
     find("credentials-title").focus();
   });
   onPress(part("rename"), async () => {
     const isSaved = await rename({
-      title: `Rename ${credential.label}`,
+      title: nodes("rename.title", { name: credential.label }),
       name: credential.label,
       save: (label) => call("PATCH", `/v1/credentials/${credential.id}`, { label }),
     });
     if (!isSaved) return;
     await loadCredentials();
-    page.tell("Renamed.");
+    page.tell(text("credentials.renamed"));
     document.querySelector(`[data-id="${credential.id}"] .rename`)?.focus();
   });
   onPress(part("remove"), async () => {
     const isSure = await confirm({
-      title: `Remove ${credential.label}?`,
-      text: "It will not sign you in any more, and wherever it signed you in you are signed out.",
-      yes: "Remove",
+      title: nodes("remove.title", { name: credential.label }),
+      explanation: text("remove.text"),
+      yes: text("remove"),
     });
     if (!isSure) return;
     const isDone = await withStepUp(async () => {
@@ -113,7 +114,7 @@ function credentialRow(credential) {
     if (!isDone) return;
     passkeys.signalAccepted(await loadCredentials());
     await loadSessions();
-    page.tell(`${credential.label} was removed.`);
+    page.tell(nodes("credentials.removed", { name: credential.label }));
     find("credentials-title").focus();
   });
   row.dataset.id = credential.id;
@@ -133,7 +134,7 @@ onPress(find("add-passkey"), async () => {
   const credential = await withStepUp(passkeys.register);
   if (!credential) return;
   await loadCredentials();
-  page.tell("The passkey was added. Give it a name that you will recognise.");
+  page.tell(text("credentials.added"));
   document.querySelector(`[data-id="${credential.id}"] .rename`)?.focus();
 });
 
@@ -142,16 +143,14 @@ onPress(find("add-passkey"), async () => {
 function sessionRow(session) {
   const row = copy("session-template");
   const part = (name) => row.querySelector(`.${name}`);
-  const client = session.client || "Unknown app";
+  const client = session.client || text("sessions.unknown");
   part("row-title").textContent = client;
-  if (session.current) part("tags").append(tag(["This browser", "here"]));
+  if (session.current) part("tags").append(tag([text("sessions.this"), "here"]));
   const [mark, colour, sentence] = authentication(session);
   part("tags").append(tag([mark, colour]));
   part("explanation").textContent = sentence;
-  const used = part("used");
-  if (session.current) used.append("Active now");
-  else used.append("Last active ", when(session.lastUsedAt));
-  used.append(` · from ${session.address} · signed in `, when(session.createdAt));
+  const values = { address: session.address, since: when(session.createdAt), used: when(session.lastUsedAt) };
+  part("used").append(...nodes(session.current ? "sessions.here" : "sessions.other", values));
   const end = part("end");
   if (session.current) {
     end.remove();
@@ -160,14 +159,14 @@ function sessionRow(session) {
   name(end, client);
   onPress(end, async () => {
     const isSure = await confirm({
-      title: `Sign out ${client}?`,
-      text: "Whoever uses it has to sign in again.",
-      yes: "Sign out",
+      title: nodes("end.title", { name: client }),
+      explanation: text("end.text"),
+      yes: text("sign-out"),
     });
     if (!isSure) return;
     await call("DELETE", `/v1/sessions/${session.id}`);
     await loadSessions();
-    page.tell(`${client} was signed out.`);
+    page.tell(nodes("sessions.ended", { name: client }));
     find("sessions-title").focus();
   });
   return row;
@@ -182,14 +181,14 @@ async function loadSessions() {
 
 onPress(find("end-others"), async () => {
   const isSure = await confirm({
-    title: "Sign out everywhere else?",
-    text: "Only this browser stays signed in.",
-    yes: "Sign out",
+    title: [text("end-others.title")],
+    explanation: text("end-others.text"),
+    yes: text("sign-out"),
   });
   if (!isSure) return;
   await call("DELETE", "/v1/sessions?except=current");
   await loadSessions();
-  page.tell("You are signed out everywhere else.");
+  page.tell(text("sessions.others-ended"));
   find("sessions-title").focus();
 });
 
@@ -200,15 +199,13 @@ onPress(find("change-password"), async () => {
   me = await call("GET", "/v1/me");
   showPassword();
   await loadSessions();
-  page.tell("The password was changed. You are signed out everywhere else.");
+  page.tell(text("password.changed"));
   find("password-title").focus();
 });
 
 function showPassword() {
-  find("change-password").textContent = me.hasPassword ? "Change password" : "Set a password";
-  find("password-text").textContent = me.hasPassword
-    ? "Changing it signs you out everywhere else."
-    : "You have none. You sign in with a passkey alone.";
+  find("change-password").textContent = text(me.hasPassword ? "change-password" : "set-password");
+  find("password-text").textContent = text(me.hasPassword ? "password.text" : "password.none");
 }
 
 // Recovery codes, the account's data, its end
@@ -216,17 +213,17 @@ function showPassword() {
 onPress(find("make-codes"), async () => {
   if (!(await own.makeCodes())) return;
   await own.loadCodes();
-  page.tell("You have new recovery codes. Former ones are not accepted any more.");
+  page.tell(text("codes.made"));
   find("codes-heading").focus();
 });
 
 onPress(find("export-account"), async () => {
   await own.download();
-  page.tell("Your data was downloaded.");
+  page.tell(text("data.downloaded"));
 });
 
 onPress(find("end-account"), async () => {
-  if (await own.deleteAccount(me)) page.ended("Your account was deleted.");
+  if (await own.deleteAccount(me)) page.ended(text("delete.done"));
 });
 
 // Transactions
@@ -243,7 +240,7 @@ function transactionCard(transaction) {
   const label = title(transaction.type);
   name(part("approve"), label);
   name(part("reject"), label);
-  const decide = (action, text) => async () => {
+  const decide = (action, key) => async () => {
     error.textContent = "";
     try {
       await action();
@@ -251,27 +248,27 @@ function transactionCard(transaction) {
       if (failure.code === "invalid_token") throw failure;
       error.textContent =
         failure.name === "DataError"
-          ? "What would be signed is not what is shown here. Do not approve it, and tell the administrator."
+          ? text("transactions.altered")
           : explain(failure, "transaction");
       return;
     }
     await loadTransactions();
     await loadCredentials();
-    page.tell(text);
+    page.tell(nodes(key, { what: label }));
     const heading = find("transactions").hidden ? "account-title" : "transactions-title";
     find(heading).focus();
   };
-  onPress(part("approve"), decide(() => approve(transaction), `${label} was approved.`));
+  onPress(part("approve"), decide(() => approve(transaction), "transactions.approved"));
   onPress(
     part("reject"),
-    decide(() => call("POST", `/v1/transactions/${transaction.id}/rejection`), `${label} was rejected.`),
+    decide(() => call("POST", `/v1/transactions/${transaction.id}/rejection`), "transactions.rejected"),
   );
   return card;
 }
 
 function showTimes(card, { createdAt, expiresAt }) {
-  const left = duration(expiresAt - Date.now() / 1000);
-  card.querySelector(".times").replaceChildren("Asked for ", when(createdAt), ` · open for ${left}`);
+  const times = { asked: when(createdAt), left: duration(expiresAt - Date.now() / 1000) };
+  card.querySelector(".times").replaceChildren(...nodes("transactions.times", times));
 }
 
 /** Shows what waits; what is there already stays, so that nobody loses the place. */
@@ -295,7 +292,7 @@ async function loadTransactions(options) {
 async function watch(options = { renews: false }) {
   if (document.hidden) return;
   try {
-    if (await loadTransactions(options)) page.tell("Something waits for your approval.");
+    if (await loadTransactions(options)) page.tell(text("transactions.new"));
   } catch (error) {
     // Until somebody is here again.
     clearInterval(timer);
@@ -322,17 +319,12 @@ async function showLinked() {
     card.focus();
     return true;
   }
-  const states = {
-    approved: "You approved this already.",
-    rejected: "You rejected this already.",
-    expired: "It is too late to approve this. Ask for it again.",
-    failed: "This could not be approved. Ask for it again.",
-  };
   try {
-    page.tell(states[(await call("GET", `/v1/transactions/${id}`)).status] ?? "");
+    const state = `transaction-state.${(await call("GET", `/v1/transactions/${id}`)).status}`;
+    page.tell(has(state) ? text(state) : "");
   } catch (error) {
     if (error.code !== "not_found") throw error;
-    page.fail(new Error("no such transaction"), "What you were to approve is not this account's, or is gone.");
+    page.fail(new Error("no such transaction"), text("transactions.none"));
   }
   return false;
 }

@@ -4,7 +4,8 @@
 export class Problem extends Error {
   /**
    * @param {string} code the server's, or `unreachable`
-   * @param {{status?: number, detail?: string, errors?: {detail: string}[], retryAfter?: number, traceId?: string}} [body]
+   * @param {{status?: number, detail?: string, errors?: {detail: string}[], retryAfter?: number,
+   *   traceId?: string, rule?: string, limit?: number}} [body]
    */
   constructor(code, body = {}) {
     super(code);
@@ -14,6 +15,9 @@ export class Problem extends Error {
     this.errors = body.errors;
     this.retryAfter = body.retryAfter;
     this.traceId = body.traceId;
+    // Which rule a new password breaks, and the number of characters in that rule.
+    this.rule = body.rule;
+    this.limit = body.limit;
   }
 }
 

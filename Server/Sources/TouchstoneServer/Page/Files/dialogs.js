@@ -1,6 +1,7 @@
 // What is asked in a dialog. The browser keeps the focus in it, closes it at Escape and gives the focus back.
 
 import { call } from "./api.js";
+import { text } from "./language.js";
 import * as passkeys from "./passkeys.js";
 import { clientName, explain } from "./words.js";
 
@@ -32,11 +33,11 @@ export function open(dialog) {
 /**
  * Asks whether to do something that cannot be undone.
  *
- * @param {{title: string, text: string, yes: string}} question
+ * @param {{title: (string | Element)[], explanation: string, yes: string}} question
  */
-export async function confirm({ title, text, yes }) {
-  find("confirm-title").textContent = title;
-  find("confirm-text").textContent = text;
+export async function confirm({ title, explanation, yes }) {
+  find("confirm-title").replaceChildren(...title);
+  find("confirm-text").textContent = explanation;
   find("confirm-yes").textContent = yes;
   return (await open(find("confirm"))) === "confirm";
 }
@@ -44,23 +45,23 @@ export async function confirm({ title, text, yes }) {
 /**
  * Asks for a name, and gives it to `save` until that takes it.
  *
- * @param {{title: string, name: string, save: (name: string) => Promise<void>}} question
+ * @param {{title: (string | Element)[], name: string, save: (name: string) => Promise<void>}} question
  */
 export async function rename({ title, name, save }) {
   const dialog = find("rename");
   const input = find("rename-name");
   const error = find("rename-error");
-  find("rename-title").textContent = title;
+  find("rename-title").replaceChildren(...title);
   input.value = name;
   error.textContent = "";
   input.removeAttribute("aria-invalid");
   const form = find("rename-form");
   form.onsubmit = submitted(form, async () => {
-    const text = input.value.trim();
-    let reason = text ? "" : "Enter a name.";
-    if (text) {
+    const label = input.value.trim();
+    let reason = label ? "" : text("rename.no-name");
+    if (label) {
       try {
-        await save(text);
+        await save(label);
       } catch (failure) {
         reason = explain(failure);
       }
@@ -89,16 +90,16 @@ export async function changePassword({ username, hasPassword }) {
     input.value = "";
     input.removeAttribute("aria-invalid");
   }
-  const fail = (text, input) => {
-    error.textContent = text;
+  const fail = (reason, input) => {
+    error.textContent = reason;
     for (const one of [current, next]) one.removeAttribute("aria-invalid");
     input.setAttribute("aria-invalid", "true");
     input.focus();
   };
   const form = find("new-password-form");
   form.onsubmit = submitted(form, async () => {
-    if (hasPassword && !current.value) return fail("Enter your current password.", current);
-    if (!next.value) return fail("Enter a new password.", next);
+    if (hasPassword && !current.value) return fail(text("password.no-current"), current);
+    if (!next.value) return fail(text("password.no-new"), next);
     const body = { new: next.value, ...(hasPassword && { current: current.value }) };
     try {
       const isDone = await withStepUp(async () => {
@@ -107,7 +108,7 @@ export async function changePassword({ username, hasPassword }) {
       });
       if (isDone) dialog.close("done");
     } catch (failure) {
-      if (failure.code === "authentication_failed") fail("That is not your current password.", current);
+      if (failure.code === "authentication_failed") fail(text("password.wrong"), current);
       else fail(explain(failure), next);
     }
   });
@@ -130,9 +131,7 @@ async function stepUp() {
   find("step-up-password-part").hidden = !byPassword;
   find("step-up-or").hidden = !byPasskey;
   find("step-up-username").value = me.username;
-  error.textContent = byPasskey || byPassword
-    ? ""
-    : "Nothing here is as strong as what you signed in with. Sign out, and sign in again.";
+  error.textContent = byPasskey || byPassword ? "" : text("step-up.nothing");
   input.value = "";
   const attempt = (occasion, body) => async () => {
     error.textContent = "";
@@ -141,7 +140,7 @@ async function stepUp() {
       dialog.close("done");
     } catch (failure) {
       error.textContent = occasion === "password" && failure.code === "authentication_failed"
-        ? "That is not your password. Try again."
+        ? text("step-up.wrong")
         : explain(failure, occasion);
       if (occasion === "password") input.focus();
     }

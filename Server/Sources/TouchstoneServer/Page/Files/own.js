@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { open, submitted, withStepUp } from "./dialogs.js";
+import { around, nodes, text } from "./language.js";
 import { explain, when } from "./words.js";
 
 const find = (id) => document.getElementById(id);
@@ -9,9 +10,8 @@ const find = (id) => document.getElementById(id);
 /** Shows how many recovery codes are left. */
 export async function loadCodes() {
   const { left, createdAt } = await call("GET", "/v1/me/recovery-codes");
-  const text = find("codes-text");
-  if (left > 0) text.replaceChildren(`${left} left, made `, when(createdAt), ". New codes end these.");
-  else text.textContent = "You have none. With one you get in when you have lost everything else.";
+  const some = () => nodes("codes.left", { count: left, made: when(createdAt) });
+  find("codes-text").replaceChildren(...(left > 0 ? some() : [text("codes.none")]));
 }
 
 /**
@@ -36,9 +36,9 @@ export async function makeCodes() {
   copy.onclick = async () => {
     try {
       await navigator.clipboard.writeText(made.codes.join("\n"));
-      told.textContent = "Copied.";
+      told.textContent = text("codes.copied");
     } catch {
-      told.textContent = "The browser did not copy them. Write them down.";
+      told.textContent = text("codes.not-copied");
     }
   };
   await open(find("codes"));
@@ -77,16 +77,17 @@ export async function deleteAccount({ username }) {
   const error = find("delete-error");
   const form = find("delete-form");
   find("delete-username").textContent = username;
+  around(find("delete-username"), "delete.name");
   input.value = "";
   error.textContent = "";
   input.removeAttribute("aria-invalid");
-  const fail = (text) => {
-    error.textContent = text;
+  const fail = (reason) => {
+    error.textContent = reason;
     input.setAttribute("aria-invalid", "true");
     input.focus();
   };
   form.onsubmit = submitted(form, async () => {
-    if (!input.value.trim()) return fail("Enter the user name.");
+    if (!input.value.trim()) return fail(text("delete.no-name"));
     try {
       const isDone = await withStepUp(async () => {
         await call("DELETE", "/v1/account", { username: input.value.trim() });
@@ -94,7 +95,7 @@ export async function deleteAccount({ username }) {
       });
       if (isDone) dialog.close("done");
     } catch (failure) {
-      fail(failure.code === "invalid_request" ? "That is not this account's user name." : explain(failure));
+      fail(failure.code === "invalid_request" ? text("delete.wrong-name") : explain(failure));
     }
   });
   find("delete-cancel").onclick = () => dialog.close("");

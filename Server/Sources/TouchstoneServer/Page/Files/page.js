@@ -2,6 +2,7 @@
 
 import * as account from "./account.js";
 import { call } from "./api.js";
+import { around, offerLanguages, text } from "./language.js";
 import * as recovery from "./recovery.js";
 import * as registration from "./registration.js";
 import * as signIn from "./sign-in.js";
@@ -46,23 +47,24 @@ function show(view, title) {
   document.title = `${title} – ${relyingParty}`;
 }
 
-function message(region, text, colour) {
+function message(region, content, colour) {
   // The region stays and is filled anew, so that the same words are read again.
   const element = document.createElement("p");
   element.className = `message ${colour}`;
-  element.textContent = text;
-  find(region).replaceChildren(...(text ? [element] : []));
+  element.append(...[content].flat());
+  find(region).replaceChildren(...(content ? [element] : []));
 }
 
-function tell(text) {
+/** @param {string | (string | Element)[]} content */
+function tell(content) {
   message("alert", "", "bad");
-  message("notice", text, "good");
+  message("notice", content, "good");
 }
 
-function fail(error, text) {
+function fail(error, reason) {
   if (error?.code === "invalid_token") return showSignIn(explain(error));
   message("notice", "", "good");
-  message("alert", text ?? explain(error), "bad");
+  message("alert", reason ?? explain(error), "bad");
 }
 
 /** Leaves what was shown for a view without an account. */
@@ -72,10 +74,10 @@ function leave(view, title) {
   show(view, title);
 }
 
-function showSignIn(text = "") {
+function showSignIn(notice = "") {
   remember(null);
-  leave("view-sign-in", "Sign in");
-  tell(text);
+  leave("view-sign-in", text("sign-in"));
+  tell(notice);
   signIn.begin(showAccount);
   find("username").focus();
 }
@@ -86,15 +88,16 @@ async function showAccount() {
     if (me.task) return showSetUp(me);
     for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("");
     await account.begin(me, { tell, fail, ended: showSignIn });
-    find("who-name").textContent = me.displayName === me.username ? me.username : me.displayName;
+    find("who-name").textContent = me.displayName;
+    around(find("who-name"), "signed-in-as");
     remember(me.id);
     tell("");
-    show("view-account", "Your account");
+    show("view-account", text("your-account"));
     await account.focusFirst();
   } catch (error) {
     if (error.code === "invalid_token") return showSignIn();
     if (find("view-account").hidden) {
-      show("view-loading", "Your account");
+      show("view-loading", text("your-account"));
       find("loading").hidden = true;
       find("retry").hidden = false;
     }
@@ -105,17 +108,21 @@ async function showAccount() {
 /** The one thing that this session is for. */
 function showSetUp(me) {
   remember(me.id);
-  leave("view-set-up", me.task === "set_up" ? "Set up" : "New password");
+  leave("view-set-up", text(me.task === "set_up" ? "set-up" : "new-password"));
   tell("");
   recovery.beginSetUp(me, showSignIn);
   find("set-up-title").focus();
 }
 
+/** The token of the link that is shown. */
+let linkToken = "";
+
 /** A link of the administrator: `#link=…`. The token is only kept here, and not in the browser's history. */
 function showLink(token) {
+  linkToken = token;
   history.replaceState(null, "", location.pathname);
   signIn.pause();
-  leave("view-link", "Your link");
+  leave("view-link", text("link"));
   tell("");
   recovery.beginLink(token, { opened: showAccount, cancelled: () => start() });
   find("link-title").focus();
@@ -123,7 +130,7 @@ function showLink(token) {
 
 find("use-code").addEventListener("click", () => {
   signIn.pause();
-  leave("view-recover", "Recovery");
+  leave("view-recover", text("recover"));
   tell("");
   recovery.beginRecovery({ opened: showAccount, cancelled: () => showSignIn() });
 });
@@ -131,7 +138,7 @@ find("use-code").addEventListener("click", () => {
 find("create-account").hidden = !registration.isOpen;
 find("create-account").addEventListener("click", () => {
   signIn.pause();
-  leave("view-register", "Create an account");
+  leave("view-register", text("register"));
   tell("");
   registration.begin({ opened: showAccount, cancelled: () => showSignIn() });
 });
@@ -142,7 +149,7 @@ find("sign-out").addEventListener("click", async () => {
   } catch (error) {
     if (error.code !== "invalid_token") return fail(error);
   }
-  showSignIn("You are signed out.");
+  showSignIn(text("signed-out"));
 });
 
 find("retry").addEventListener("click", () => showAccount());
@@ -151,7 +158,7 @@ find("retry").addEventListener("click", () => showAccount());
 addEventListener("storage", (event) => {
   if (event.key !== key || event.newValue === current) return;
   if (event.newValue) showAccount();
-  else showSignIn("You were signed out in another window.");
+  else showSignIn(text("signed-out-elsewhere"));
 });
 
 // A page that the browser kept may show a session that is over.
@@ -164,6 +171,10 @@ addEventListener("hashchange", () => linked() && start());
 function linked() {
   return /^#link=([\w-]{1,256})$/.exec(location.hash)?.[1];
 }
+
+offerLanguages(() => {
+  if (!find("view-link").hidden) history.replaceState(null, "", `#link=${linkToken}`);
+});
 
 function start() {
   const token = linked();

@@ -1,6 +1,7 @@
 // WebAuthn ceremonies, in the JSON forms of Level 3.
 
 import { call } from "./api.js";
+import { text } from "./language.js";
 import { clientName } from "./words.js";
 
 /** Whether this browser can do them. */
@@ -51,7 +52,7 @@ export async function register() {
   const credential = await navigator.credentials.create({
     publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(publicKey),
   });
-  const label = `Passkey from ${clientName()}`;
+  const label = text("credentials.label", { client: clientName() });
   return await call("POST", "/v1/credentials", { ceremonyId, credential: credential.toJSON(), label });
 }
 

@@ -2,24 +2,22 @@
 
 import { call } from "./api.js";
 import { submitted } from "./dialogs.js";
+import { around, has, sentences, text } from "./language.js";
 import * as passkeys from "./passkeys.js";
 import { clientName, explain } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 
 /** What becomes of what signed in before; shown once the session is open. */
-const outcomes = {
-  keep: "What signed you in before, and where you are signed in, stay as they are.",
-  end: "All passkeys, the password and all sessions have ended. Nothing signs in until you have set up something new.",
-};
-
 let said = "";
 
 /** Opens the session, and keeps what is told of it. */
 async function open(path, body) {
-  const { credentials, codesLeft } = await call("POST", path, { ...body, client: clientName(), session: "cookie" });
-  said = outcomes[credentials] ?? "";
-  if (codesLeft !== undefined) said += ` Recovery codes left: ${codesLeft}.`;
+  const request = { ...body, client: clientName(), session: "cookie" };
+  const { credentials, codesLeft } = await call("POST", path, request);
+  const outcome = `outcome.${credentials}`;
+  const left = codesLeft !== undefined && text("set-up.codes-left", { count: codesLeft });
+  said = sentences(has(outcome) && text(outcome), left);
 }
 
 /**
@@ -56,8 +54,8 @@ export function beginRecovery({ opened, cancelled }) {
   const error = find("recover-error");
   const fields = [find("recover-username"), find("recover-code")];
   const [username, code] = fields;
-  const fail = (text, field) => {
-    error.textContent = text;
+  const fail = (reason, field) => {
+    error.textContent = reason;
     for (const one of fields) one.removeAttribute("aria-invalid");
     field?.setAttribute("aria-invalid", "true");
     field?.focus();
@@ -67,17 +65,17 @@ export function beginRecovery({ opened, cancelled }) {
   username.value = find("username").value;
   form.onsubmit = submitted(form, async () => {
     fail("");
-    if (!username.value.trim()) return fail("Enter your user name.", username);
-    if (!code.value.trim()) return fail("Enter one of your recovery codes.", code);
+    if (!username.value.trim()) return fail(text("sign-in.no-username"), username);
+    if (!code.value.trim()) return fail(text("recover.no-code"), code);
     const credentials = new FormData(form).get("credentials");
-    if (!credentials) return fail("Choose what happens to what signed you in before.", find("recover-keep"));
+    if (!credentials) return fail(text("recover.no-choice"), find("recover-keep"));
     try {
       await open("/v1/recovery", { username: username.value.trim(), code: code.value.trim(), credentials });
       form.reset();
       opened();
     } catch (failure) {
       const isWrong = failure.code === "authentication_failed";
-      fail(isWrong ? "User name and code do not go together, or the code was used." : explain(failure), code);
+      fail(isWrong ? text("recover.wrong") : explain(failure), code);
     }
   });
   find("recover-cancel").onclick = cancelled;
@@ -96,33 +94,32 @@ export function beginSetUp(me, ended) {
   const error = find("set-up-error");
   const current = find("set-up-current");
   const next = find("set-up-next");
-  const fail = (text, field) => {
-    error.textContent = text;
+  const fail = (reason, field) => {
+    error.textContent = reason;
     for (const one of [current, next]) one.removeAttribute("aria-invalid");
     field?.setAttribute("aria-invalid", "true");
     field?.focus();
   };
-  const end = (text) => {
+  const end = (notice) => {
     form.reset();
     said = "";
-    ended(text);
+    ended(notice);
   };
   form.reset();
   fail("");
-  find("set-up-title").textContent = isChange ? "Choose a new password" : "Set up how you sign in";
+  find("set-up-title").textContent = text(isChange ? "set-up.choose" : "set-up.title");
   find("set-up-name").textContent = me.username;
+  around(find("set-up-name"), "set-up.account");
   find("set-up-username").value = me.username;
-  find("set-up-text").textContent = isChange
-    ? "The password that you signed in with was chosen by the administrator and must be changed."
-    : said;
+  find("set-up-text").textContent = isChange ? text("set-up.must-change") : said;
   find("set-up-passkey-part").hidden = isChange || !passkeys.canUsePasskeys;
   find("set-up-current-part").hidden = !isChange;
-  find("set-up-submit").textContent = isChange ? "Change" : "Set the password";
+  find("set-up-submit").textContent = text(isChange ? "change" : "set-up.set");
   find("set-up-passkey").onclick = async () => {
     fail("");
     try {
       await passkeys.register();
-      end("The passkey was added. Sign in with it.");
+      end(text("set-up.passkey-added"));
     } catch (failure) {
       if (failure.code === "invalid_token") return end(explain(failure));
       fail(explain(failure));
@@ -130,14 +127,14 @@ export function beginSetUp(me, ended) {
   };
   form.onsubmit = submitted(form, async () => {
     fail("");
-    if (isChange && !current.value) return fail("Enter your current password.", current);
-    if (!next.value) return fail("Enter a new password.", next);
+    if (isChange && !current.value) return fail(text("password.no-current"), current);
+    if (!next.value) return fail(text("password.no-new"), next);
     try {
       await call("PUT", "/v1/me/password", { new: next.value, ...(isChange && { current: current.value }) });
-      end(isChange ? "The password was changed. Sign in with it." : "The password was set. Sign in with it.");
+      end(text(isChange ? "set-up.password-changed" : "set-up.password-set"));
     } catch (failure) {
       if (failure.code === "invalid_token") return end(explain(failure));
-      if (failure.code === "authentication_failed") return fail("That is not your current password.", current);
+      if (failure.code === "authentication_failed") return fail(text("password.wrong"), current);
       fail(explain(failure), next);
     }
   });
@@ -147,6 +144,6 @@ export function beginSetUp(me, ended) {
     } catch (failure) {
       if (failure.code !== "invalid_token") return fail(explain(failure));
     }
-    end("You are signed out.");
+    end(text("signed-out"));
   };
 }

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { submitted } from "./dialogs.js";
+import { text } from "./language.js";
 import { clientName, explain } from "./words.js";
 
 const find = (id) => document.getElementById(id);
@@ -19,8 +20,8 @@ export function begin({ opened, cancelled }) {
   const error = find("register-error");
   const username = find("register-username");
   const password = find("register-password");
-  const fail = (text, field) => {
-    error.textContent = text;
+  const fail = (reason, field) => {
+    error.textContent = reason;
     for (const one of [username, password]) one.removeAttribute("aria-invalid");
     field?.setAttribute("aria-invalid", "true");
     field?.focus();
@@ -30,8 +31,8 @@ export function begin({ opened, cancelled }) {
   form.onsubmit = submitted(form, async () => {
     fail("");
     const name = username.value.trim();
-    if (!name) return fail("Choose a user name.", username);
-    if (!password.value) return fail("Choose a password.", password);
+    if (!name) return fail(text("register.no-username"), username);
+    if (!password.value) return fail(text("register.no-password"), password);
     try {
       const account = { username: name, password: password.value };
       await call("POST", "/v1/accounts", account);

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { submitted } from "./dialogs.js";
+import { text } from "./language.js";
 import * as passkeys from "./passkeys.js";
 import { clientName, explain } from "./words.js";
 
@@ -20,8 +21,8 @@ let signedIn = () => {};
 let isOpen = false;
 let turn = 0;
 
-function fail(text, field) {
-  error.textContent = text;
+function fail(reason, field) {
+  error.textContent = reason;
   for (const one of [username, password]) {
     one.toggleAttribute("aria-invalid", false);
     one.removeAttribute("aria-describedby");
@@ -68,8 +69,8 @@ async function offerPasskeys() {
 
 form.onsubmit = submitted(form, async () => {
   fail("");
-  if (!username.value.trim()) return fail("Enter your user name.", username);
-  if (!password.value) return fail("Enter your password.", password);
+  if (!username.value.trim()) return fail(text("sign-in.no-username"), username);
+  if (!password.value) return fail(text("sign-in.no-password"), password);
   try {
     await call("POST", "/v1/login/password", {
       username: username.value.trim(),

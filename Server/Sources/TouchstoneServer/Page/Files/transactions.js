@@ -1,6 +1,7 @@
 // What somebody approves. The challenge that is signed is made of what is shown (server: TransactionChallenge.swift).
 
 import { call } from "./api.js";
+import { text } from "./language.js";
 import { assertion } from "./passkeys.js";
 
 const encoder = new TextEncoder();
@@ -18,8 +19,8 @@ function base64URL(bytes) {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-function bytes(text) {
-  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
+function bytes(encoded) {
+  return Uint8Array.from(atob(encoded.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
 }
 
 async function sha256(...parts) {
@@ -48,8 +49,8 @@ export function title(name) {
 }
 
 /** Characters that are not seen, or that change the order in which others are seen, as their numbers. */
-function visible(text) {
-  return text.replaceAll(
+function visible(value) {
+  return value.replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (one) => `[U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`,
   );
@@ -82,8 +83,9 @@ export function shown(value) {
     }
     return list;
   }
-  const text = document.createElement("bdi");
-  text.textContent =
-    value === null ? "none" : typeof value === "boolean" ? (value ? "yes" : "no") : visible(String(value));
-  return text;
+  const element = document.createElement("bdi");
+  if (value === null) element.textContent = text("value.none");
+  else if (typeof value === "boolean") element.textContent = text(value ? "value.yes" : "value.no");
+  else element.textContent = visible(String(value));
+  return element;
 }
