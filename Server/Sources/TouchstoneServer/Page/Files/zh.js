@@ -51,7 +51,7 @@ export default {
   "recover.wrong": "用户名与代码不匹配，或代码已被使用。",
 
   "register": "创建账户",
-  "register.at": "在 {service}",
+  "register.at": "用于 {service}",
   "register.create": "创建",
   "register.no-username": "请选择一个用户名。",
   "register.no-password": "请选择一个密码。",
