@@ -89,6 +89,7 @@ final class ScriptedAuthenticator: Authenticator {
     func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {}
     func startOver(_ request: PromptRequest) async throws(AuthenticationError) {}
     func lock() async {}
+    func lastAuthentications(for program: AccessGroup?) async -> [PastAuthentication] { [] }
     func status() async -> AuthenticationStatus { AuthenticationStatus(sensor: "scripted") }
 
     private static func proof(

@@ -26,6 +26,8 @@ public actor AuthenticationEngine: Authenticator {
     /// The channels on which the passcode was typed since this engine was created.
     var seen: SeenChannels
     var reuse = FactorReuse()
+    /// When the user authenticated at the prompts of each program since this engine was created.
+    var past = PastAuthentications()
     var rate = PromptRate()
     var silence = CallerSilence()
     var backoff = SensorBackoff()
@@ -189,6 +191,14 @@ public actor AuthenticationEngine: Authenticator {
         return passcodeDue(record, at: clock.now()) != nil || BiometryAttempts(record).isLockedOut
     }
 
+    /// The last time that the user showed each kind of factor at prompts of a program, or, for nil, of any program.
+    ///
+    /// A reuse of a finger is none, and neither is a new passcode, a recovery code or an unlock that another program's prompt
+    /// shared. A lock forgets nothing.
+    public func lastAuthentications(for program: AccessGroup?) -> [PastAuthentication] {
+        past.last(of: program, at: clock.now())
+    }
+
     /// Locks the keybag and forgets every success; called when the machine sleeps, the user leaves or asks for it.
     public func lock() async {
         reuse.clear()
@@ -247,6 +257,7 @@ extension AuthenticationEngine {
                 throw AuthenticationError(.biometryLockout, cause: error.cause, remedy: .usePasscode)
             }
         }
+        past.note(proof, of: request.caller.accessGroup)
         return proof
     }
 

@@ -81,6 +81,7 @@ extension AuthenticationEngine {
         areFingersDoubted = false
         seen = SeenChannels()
         reuse.clear()
+        past = PastAuthentications()
     }
 
     /// Asks for the passcode and moves the keybag to the best seal of this machine.

@@ -57,6 +57,23 @@ public struct Keychain: Sendable {
         }
     }
 
+    /// Says when the user last authenticated at a prompt that named this program, of any of its processes; shows none.
+    ///
+    /// Prompts that only unlocked the keychain count, if this program asked for them; those of other programs do not. The daemon
+    /// remembers it across locks until it restarts. With a ``Proof`` or a store this has nothing to do: whatever takes a
+    /// prompt takes one all the same.
+    ///
+    /// - Parameter demand: The authenticators that count.
+    /// - Returns: the last authentication with one of them; nil if the daemon remembers none.
+    /// - Throws: ``TouchstoneError`` with `taskCancelled`, with `unsupported` for an empty set of authenticators and always on
+    ///   Apple's systems, and the errors of the service.
+    public func lastAuthentication(
+        using demand: Authenticators = [.weakBiometry, .passcode]
+    ) async throws(TouchstoneError) -> LastAuthentication? {
+        try demand.check()
+        return try await link.lastAuthentication(using: demand)
+    }
+
     /// Delivers the result of ``capability(for:)`` now and after each change, until the consuming task ends.
     ///
     /// On Linux the daemon reports changes at once; a sensor that is plugged in or removed, and fingers that are deleted, within 2

@@ -17,6 +17,8 @@ extension World {
     static let tellsOfOthers = false
     /// Whether misses are told.
     static let tellsMisses = false
+    /// Whether the time of a past authentication is told.
+    static let tellsLastAuthentication = false
     /// Whether a prompt names several fallbacks.
     static let namesFallbacks = false
     /// What asking too often comes to.

@@ -17,6 +17,8 @@ extension World {
     static let tellsOfOthers = true
     /// Whether misses are reported.
     static let tellsMisses = true
+    /// Whether the time of a past authentication is reported.
+    static let tellsLastAuthentication = true
     /// Whether a prompt names several fallbacks.
     static let namesFallbacks = true
     /// The error code for too many prompts.

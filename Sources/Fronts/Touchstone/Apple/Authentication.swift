@@ -66,6 +66,15 @@ extension KeychainLink {
     }
 }
 
+extension KeychainLink {
+    /// Throws: the system does not say when the user last authenticated.
+    func lastAuthentication(
+        using _: Authenticators
+    ) async throws(TouchstoneError) -> LastAuthentication? {
+        throw TouchstoneError(.unsupported, nextStep: nil, details: ["no time of a past authentication"])
+    }
+}
+
 extension KeychainCalls {
     /// Asks the user for one of the authenticators.
     fileprivate func authenticate(

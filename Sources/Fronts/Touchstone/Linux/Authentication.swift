@@ -99,7 +99,32 @@ extension KeychainLink {
     }
 }
 
+extension KeychainLink {
+    /// When the user last authenticated with one of the authenticators at a prompt of this program; nil for never.
+    func lastAuthentication(
+        using demand: Authenticators
+    ) async throws(TouchstoneError) -> LastAuthentication? {
+        // Read before the request: the time is never later than the authentication.
+        let now = ContinuousClock.now
+        let past = try await call { client, _ throws(TouchstoneError) in
+            try below { () throws(KeychainError) in try client.lastAuthentications() }
+        }
+        let counted = past.filter(demand.include)
+        guard let age = counted.map(\.age).min() else { return nil }
+        let factors = Set(counted.filter { $0.age == age }.map(\.factor))
+        return LastAuthentication(method: AuthenticationMethod(factors), time: now - age)
+    }
+}
+
 extension Authenticators {
+    /// Whether a past authentication was with one of these authenticators.
+    fileprivate func include(_ past: PastAuthentication) -> Bool {
+        switch past.factor {
+        case .biometry: contains(.weakBiometry) || contains(.strongBiometry) && !past.isOfWeakSensor
+        case .passcode: contains(.passcode)
+        }
+    }
+
     /// The policy to check for these authenticators; `deviceOwner` covers the passcode alone too.
     fileprivate var policy: AuthenticationPolicy { contains(.passcode) ? .deviceOwner : .biometrics }
 }

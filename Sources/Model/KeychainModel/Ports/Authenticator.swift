@@ -71,6 +71,10 @@ public protocol Authenticator: Sendable {
     /// Locks the keybag and discards every proof: the machine sleeps, the user logs out, or requested it.
     func lock() async
 
+    /// The last time that the user showed each kind of factor at prompts of a program, or, for nil, of any program; the newest
+    /// first.
+    func lastAuthentications(for program: AccessGroup?) async -> [PastAuthentication]
+
     /// The state of attempts, lockouts and the sensor, for `status`.
     func status() async -> AuthenticationStatus
 }

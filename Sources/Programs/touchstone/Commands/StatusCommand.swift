@@ -15,10 +15,12 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         let status = try RemoteKeychain.shared.status(promptsAt: .currentDisplay)
+        // Nil from an older daemon, and while the broker cannot name this program, which the status says.
+        let past = try? RemoteKeychain.shared.lastAuthentications()
         if json {
-            Output.print(status.json.rendered())
+            Output.print(status.json(past).rendered())
         } else {
-            for line in status.lines { print(line) }
+            for line in status.lines(past) { print(line) }
         }
         if !status.storeFaults.isEmpty { throw status.isDiskFault ? ExitCode.notAvailable : .damaged }
     }
@@ -56,7 +58,7 @@ extension KeybagState {
 }
 
 extension StatusReply {
-    fileprivate var lines: [StatusLine] {
+    fileprivate func lines(_ past: [PastAuthentication]?) -> [StatusLine] {
         var lines = [StatusLine(title: "Keychain", text: standing.message, tint: standingTint)]
         if let hint = Hint.elsewhere(standing.hint) { lines.append(StatusLine(text: hint)) }
         lines.append(StatusLine(title: "Assurance", text: assurance.name))
@@ -85,6 +87,9 @@ extension StatusReply {
         )
         if authentication.isTamperedWith {
             lines.append(StatusLine(text: AuthenticationStatus.tamperedSentence, tint: .bad))
+        }
+        lines += PastAuthentication.sentences(past).enumerated().map { index, sentence in
+            StatusLine(title: index == 0 ? "Last proof" : "", text: sentence)
         }
         lines.append(StatusLine(title: "Locks", text: locking.sentence))
         if let countdown = locking.countdown { lines.append(StatusLine(text: countdown)) }
@@ -121,7 +126,7 @@ extension StatusReply {
         }
     }
 
-    fileprivate var json: JSONText {
+    fileprivate func json(_ past: [PastAuthentication]?) -> JSONText {
         .object([
             ("keychain", .text(keybag.name)),
             ("assurance", .text(assurance.name)),
@@ -142,6 +147,7 @@ extension StatusReply {
             ("hardwareFault", .optional(authentication.hardwareFault.map { "\($0.domain): \($0.code)" })),
             ("storeFault", .optional(authentication.storeFault.map { "\($0.domain): \($0.code)" })),
             ("attemptsTamperedWith", .flag(authentication.isTamperedWith)),
+            ("lastAuthentications", .list((past ?? []).map(\.json))),
             ("promptFault", .optional(promptFault ?? PlaceFault.current()?.code)),
             ("storeFaults", .list(storeFaults.map(JSONText.text))),
             ("itemsFault", .optional(itemsFault.map { "\($0.domain): \($0.code)" })),
