@@ -85,4 +85,8 @@ actor ScriptedKeys: KeyVault {
     func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
         throw KeychainError(.unimplemented)
     }
+
+    func quote(nonce: [UInt8]) async throws(KeychainError) -> BootQuote {
+        throw KeychainError(.unimplemented)
+    }
 }

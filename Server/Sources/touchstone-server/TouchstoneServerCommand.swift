@@ -52,6 +52,9 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
                                          what an authentication must be worth: low, substantial or
                                          high, and facts that an attested device must state
               endorsement                none, roots, list or any: which TPMs are certified
+              endorsement-revoked        revocation lists of TPMs' makers, a file or a directory
+              boot-state                 none, record or list: what a TPM's machine was started with
+              boot-states                a file of accepted digests of PCRs 0 to 7
               endorsement-roots, endorsement-list, attestation-roots
                                          directories of PEM files, a file of SHA-256
               service-secret-file        the secret that a service presents to introspect and to ask

@@ -86,6 +86,13 @@ extension Visit {
         }
     }
 
+    /// Has this machine's hardware sign what the machine was started with.
+    package func quoteBoot(_ body: BootQuoteRequest) async throws(KeychainError) -> BootQuote {
+        try await serving(.quoteBoot) { () async throws(KeychainError) in
+            try await services.keys.quote(nonce: body.nonce)
+        }
+    }
+
     /// Runs a call with the proofs in its context, prompting for what it still needs.
     private func authorized<Result: ~Copyable & Sendable>(
         for operation: AccessOperation,

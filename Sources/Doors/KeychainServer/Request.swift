@@ -33,11 +33,13 @@ enum Request: ~Copyable, Sendable {
     case attestKey(AttestKey)
     case attestationIdentity
     case activateCredential(ActivationChallenge)
+    case quoteBoot(BootQuoteRequest)
     case invalidateContext(ContextNumber)
     case setCredential(SetCredential)
     case evaluatePolicy(EvaluatePolicy)
     case evaluateAccessControl(EvaluateAccessControl)
     case canEvaluatePolicy(CanEvaluatePolicy)
+    case lastAuthentications
     case cancel(CancelRequest)
     case listApps
     case moveItems(MoveItems)
@@ -135,11 +137,15 @@ enum Request: ~Copyable, Sendable {
             try reader.readNull()
             self = .attestationIdentity
         case .activateCredential: self = .activateCredential(try ActivationChallenge(from: &reader))
+        case .quoteBoot: self = .quoteBoot(try BootQuoteRequest(from: &reader))
         case .invalidateContext: self = .invalidateContext(try ContextNumber(from: &reader))
         case .setCredential: self = .setCredential(try SetCredential(from: &reader))
         case .evaluatePolicy: self = .evaluatePolicy(try EvaluatePolicy(from: &reader))
         case .evaluateAccessControl: self = .evaluateAccessControl(try EvaluateAccessControl(from: &reader))
         case .canEvaluatePolicy: self = .canEvaluatePolicy(try CanEvaluatePolicy(from: &reader))
+        case .lastAuthentications:
+            try reader.readNull()
+            self = .lastAuthentications
         case .cancel: self = .cancel(try CancelRequest(from: &reader))
         case .listApps:
             try reader.readNull()

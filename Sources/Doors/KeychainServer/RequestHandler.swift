@@ -62,11 +62,13 @@ struct RequestHandler: Sendable {
         case .activateCredential(let challenge):
             let result = KeyResult(try await visit.activateCredential(challenge))
             try reply(head.message(result))
+        case .quoteBoot(let body): try reply(head.message(try await visit.quoteBoot(body)))
         case .evaluatePolicy(let body): try reply(head.message(try await visit.evaluate(body, request: id)))
         case .evaluateAccessControl(let body):
             try reply(head.message(try await visit.evaluate(body, request: id)))
         case .canEvaluatePolicy(let body):
             try reply(head.message(AvailabilityReply(try await visit.availability(of: body))))
+        case .lastAuthentications: try reply(head.message(try await visit.lastAuthentications()))
         case .setCredential(let body):
             try await visit.setPassword(body)
             try reply(head.message(EmptyBody()))

@@ -34,10 +34,10 @@ public struct AttestationEnrolment: Sendable {
         ])
     }
 
-    /// Decrypts the CA's secret with the chip.
+    /// Decrypts the CA's secret with the chip, and quotes the boot state if the server gives a nonce for that.
     ///
-    /// - Parameter answer: the server's reply with `credentialBlob` (TPM2B_ID_OBJECT) and `encryptedSecret`
-    ///   (TPM2B_ENCRYPTED_SECRET).
+    /// - Parameter answer: the server's reply with `credentialBlob` (TPM2B_ID_OBJECT), `encryptedSecret`
+    ///   (TPM2B_ENCRYPTED_SECRET) and perhaps `quoteNonce`.
     /// - Returns: the body of `POST /v1/attestation/ak/{id}`.
     /// - Throws: ``DeviceError``; ``DeviceError/keychain(_:)`` with `errSecDecode` for a secret that was
     ///   encrypted for another chip.
@@ -48,9 +48,25 @@ public struct AttestationEnrolment: Sendable {
         )
         do throws(KeychainError) {
             let secret = try keychain.activate(challenge).bytes()
-            return ["secret": JSONValue(base64URL: secret)]
+            let quote = try answer.object?["quoteNonce"]?.bytes.flatMap(quote)
+            return JSONValue(members: [
+                "secret": JSONValue(base64URL: secret),
+                "quote": quote.map { JSONValue(base64URL: $0.statement) },
+                "quoteSignature": quote.map { JSONValue(base64URL: $0.signature) },
+            ])
         } catch {
             throw .keychain(error)
+        }
+    }
+
+    /// A quote of the boot state; nil from a chip that does not measure with SHA-256: whether to go on without is the server's
+    /// decision.
+    private func quote(_ nonce: [UInt8]) throws(KeychainError) -> BootQuote? {
+        do throws(KeychainError) {
+            return try keychain.quote(nonce: nonce)
+        } catch {
+            guard error.status == .notAvailable else { throw error }
+            return nil
         }
     }
 

@@ -53,6 +53,7 @@ enum GoldenReplies {
         case .eraseItems:
             [.reply(method, comparing: "numbers", Erasure(deleted: 1, different: 2, unknown: 3))]
         case .listApps, .moveItems: try apps(method)
+        case .lastAuthentications: try pastAuthentications()
         case .makeKey, .readKey:
             [
                 .reply(method, comparing: "hardware", KeyReply(try key(isHardware: true))),
@@ -63,6 +64,14 @@ enum GoldenReplies {
         case .useKey, .activateCredential:
             [.reply(method, "bytes", KeyResult(SecretBytes(copying: Value.bytes(0x70, 64))))]
         case .attestKey: attestations()
+        case .quoteBoot:
+            [
+                .reply(
+                    method,
+                    comparing: "quote",
+                    BootQuote(statement: [7, 8, 9], signature: Value.bytes(0x30, 64))
+                )
+            ]
         case .attestationIdentity: [.reply(method, comparing: "identity", identity)]
         case .evaluatePolicy, .evaluateAccessControl:
             [
@@ -302,6 +311,25 @@ enum GoldenReplies {
             progress(.repair), .reply(.repair, comparing: "every field", RepairReply(repair)),
             .reply(.repair, comparing: "no fault", RepairReply(StoreRepair())),
         ] + flags.map { name, repair in .reply(.repair, comparing: name, RepairReply(repair)) }
+    }
+
+    private static func pastAuthentications() throws -> [GoldenMessage] {
+        let group = try Value.group("/usr/bin/app")
+        let kinds: [(AuthenticationFactor, Bool)] = [
+            (.biometry, false), (.biometry, true), (.passcode, false),
+        ]
+        let past = kinds.enumerated().map { index, kind in
+            PastAuthentication(
+                factor: kind.0,
+                isOfWeakSensor: kind.1,
+                age: .milliseconds(70_000 * index),
+                group: group
+            )
+        }
+        return [
+            .reply(.lastAuthentications, comparing: "each kind", PastAuthenticationsReply(past)),
+            .reply(.lastAuthentications, comparing: "none", PastAuthenticationsReply([])),
+        ]
     }
 
     private static func apps(_ method: Method) throws -> [GoldenMessage] {

@@ -10,7 +10,7 @@ enum GoldenRequests {
     /// The requests of a method; a new method does not compile before it has some.
     static func of(_ method: Method) throws -> [GoldenMessage] {
         switch method {
-        case .check, .attestationIdentity, .listApps, .agentNext:
+        case .check, .attestationIdentity, .lastAuthentications, .listApps, .agentNext:
             [try .request(method, comparing: "no body", EmptyBody())]
         case .watch:
             [
@@ -51,7 +51,7 @@ enum GoldenRequests {
         case .addItem, .copyItems, .updateItems, .deleteItems, .replaceItem, .eraseItems, .moveItems,
             .switchFingers, .repair:
             try items(method)
-        case .makeKey, .readKey, .useKey, .attestKey, .activateCredential: try keys(method)
+        case .makeKey, .readKey, .useKey, .attestKey, .activateCredential, .quoteBoot: try keys(method)
         case .invalidateContext, .setCredential, .evaluatePolicy, .evaluateAccessControl, .canEvaluatePolicy:
             try contexts(method)
         case .agentRegister, .agentShown, .agentAnswer, .agentGone, .agentJudge, .agentCheck:
@@ -246,6 +246,11 @@ enum GoldenRequests {
                     "sign, no optional field",
                     UseKey(representation: [], use: .sign(digest: Value.bytes(1, 20)), prompt: Value.noPrompt)
                 )
+            ]
+        case .quoteBoot:
+            return [
+                try .request(method, comparing: "nonce", BootQuoteRequest(nonce: Value.bytes(0x10, 32))),
+                try .request(method, comparing: "no nonce", BootQuoteRequest(nonce: [])),
             ]
         case .attestKey:
             let full = AttestKey(

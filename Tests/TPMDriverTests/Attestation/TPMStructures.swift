@@ -99,3 +99,27 @@ struct CertifyStatement {
         try reader.end()
     }
 }
+
+/// TPMS_ATTEST of type TPM_ST_ATTEST_QUOTE, of registers of one bank.
+struct QuoteStatement {
+    let extraData: [UInt8]
+    /// TPM_ALG_ID of the bank, and the bits of its registers.
+    let bank: UInt16
+    let registers: [UInt8]
+    let digest: [UInt8]
+
+    init(_ octets: [UInt8]) throws {
+        var reader = TPMReader(octets)
+        guard try reader.uint32() == 0xFF54_4347, try reader.uint16() == 0x8018 else {
+            throw RelyingParty.Refusal.malformed
+        }
+        _ = try reader.sized()
+        extraData = try reader.sized()
+        _ = try reader.octets(17 + 8)
+        guard try reader.uint32() == 1 else { throw RelyingParty.Refusal.malformed }
+        bank = try reader.uint16()
+        registers = try reader.octets(Int(try reader.integer(octets: 1)))
+        digest = try reader.sized()
+        try reader.end()
+    }
+}

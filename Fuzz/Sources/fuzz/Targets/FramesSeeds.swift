@@ -62,7 +62,7 @@ extension FramesTarget {
 
     private static func contexts() -> [Message] {
         var messages = [
-            Message(.invalidateContext, ContextNumber(3)),
+            Message(.invalidateContext, ContextNumber(3)), Message(.lastAuthentications, EmptyBody()),
             Message(.setCredential, SetCredential(context: 3, password: nil)),
             Message(.setCredential, SetCredential(context: 3, password: SecretBytes(copying: octets(9)))),
         ]
@@ -121,6 +121,9 @@ extension FramesTarget {
         for count in [52, ActivationChallenge.longestPart + 1] {
             let body = ActivationChallenge(credential: octets(52), encryptedSecret: octets(count))
             messages.append(Message(.activateCredential, body))
+        }
+        for count in [0, BootQuote.mostNonce, BootQuote.mostNonce + 1] {
+            messages.append(Message(.quoteBoot, BootQuoteRequest(nonce: octets(count))))
         }
         return messages
     }

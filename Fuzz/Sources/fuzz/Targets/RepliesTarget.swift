@@ -21,6 +21,8 @@ enum RepliesTarget: FuzzTarget {
         runBody(KeyReply.self, input)
         runBody(Attestation.self, input)
         runBody(AttestationIdentity.self, input)
+        runBody(BootQuote.self, input)
+        runBody(PastAuthenticationsReply.self, input)
         runKeyResult(input)
         runItems(input, returns: [.attributes, .persistentRef])
         runItems(input, returns: [.data, .attributes, .persistentRef])
@@ -163,7 +165,14 @@ extension RepliesTarget {
         seeds.append(reply(Failure(KeychainError(.diskFull)), .diskFull))
         seeds.append(reply(EvaluationReply(factors: [.biometry, .passcode], domainState: octets(32))))
         seeds.append(reply(EvaluationReply(factors: [], domainState: nil)))
+        seeds.append(reply(PastAuthenticationsReply(pastAuthentications)))
         return seeds
+    }
+
+    private static let pastAuthentications = AuthenticationFactor.allCases.compactMap { factor in
+        AccessGroup("/usr/bin/app").map { group in
+            PastAuthentication(factor: factor, isOfWeakSensor: true, age: .seconds(90), group: group)
+        }
     }
 
     private static func keys() -> [[UInt8]] {
@@ -176,6 +185,7 @@ extension RepliesTarget {
             )
             return reply(KeyReply(key))
         }
+        seeds.append(reply(BootQuote(statement: octets(120), signature: octets(64))))
         for attestation in Example.attestations {
             seeds.append(reply(attestation))
             if let identity = attestation.evidence?.identity { seeds.append(reply(identity)) }

@@ -8,6 +8,7 @@ struct EndorsementPolicy: Sendable, Equatable {
     private let trust: EndorsementTrust
     private let roots: [Certificate]
     private let anchors: Set<[UInt8]>
+    private let revocations: [RevocationList]
 
     /// Why a chip is refused; shown to an authenticated user.
     struct Refusal: Error {
@@ -19,26 +20,8 @@ struct EndorsementPolicy: Sendable, Equatable {
     init(_ configuration: ServerConfiguration) throws(ConfigurationFault) {
         trust = configuration.endorsement
         roots = try configuration.endorsementRoots.map(CertificateFolder.read) ?? []
-        var anchors: Set<[UInt8]> = []
-        if let path = configuration.endorsementList {
-            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw ConfigurationFault(place: path, reason: "cannot be read")
-            }
-            for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-                .enumerated()
-            {
-                let content = line.prefix { $0 != "#" }.filter { !$0.isWhitespace }
-                guard !content.isEmpty else { continue }
-                guard let bytes = [UInt8](hexadecimal: content), bytes.count == 32 else {
-                    throw ConfigurationFault(
-                        place: "\(path), line \(index + 1)",
-                        reason: "must be a SHA-256 in hexadecimal"
-                    )
-                }
-                anchors.insert(bytes)
-            }
-        }
-        self.anchors = anchors
+        anchors = try configuration.endorsementList.map(DigestList.read) ?? []
+        revocations = try configuration.endorsementRevoked.map(RevocationList.read) ?? []
     }
 
     /// The chip that these certificates, or this public area, identify.
@@ -73,24 +56,55 @@ struct EndorsementPolicy: Sendable, Equatable {
                 throw Refusal(code: .attestationUntrusted, detail: "the chip is not on the list")
             }
         case .roots:
-            guard let leaf = chain.first, await leads(leaf, chain.dropFirst()) else {
+            guard let leaf = chain.first, let found = await path(from: leaf, chain.dropFirst()) else {
                 throw Refusal(
                     code: .attestationUntrusted,
                     detail: "the endorsement certificate leads to no maker that is trusted"
                 )
             }
+            try requireUnrevoked(found)
         }
         return chip
     }
 
-    private func leads(_ leaf: Certificate, _ intermediates: ArraySlice<Certificate>) async -> Bool {
+    /// The certificates from an endorsement key's to a root; nil if there is no valid path.
+    private func path(
+        from leaf: Certificate,
+        _ intermediates: ArraySlice<Certificate>
+    ) async -> ValidatedCertificateChain? {
         var verifier = Verifier(rootCertificates: CertificateStore(roots)) {
             RFC5280Policy()
             EndorsementExtensions()
         }
         let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))
-        guard case .validCertificate = result else { return false }
-        return true
+        guard case .validCertificate(let path) = result else { return nil }
+        return path
+    }
+
+    /// Checks each certificate of a path against the lists of its issuer; one whose issuer has no list is not checked.
+    private func requireUnrevoked(_ path: ValidatedCertificateChain) throws(Refusal) {
+        let now = Date()
+        for (certificate, issuer) in zip(path, path.dropFirst()) {
+            let lists = revocations.filter { $0.issuer == certificate.issuer }
+            guard !lists.isEmpty else { continue }
+            let signed = lists.filter { $0.isSigned(by: issuer) }
+            if signed.contains(where: { $0.serialNumbers.contains(certificate.serialNumber) }) {
+                throw Refusal(
+                    code: .attestationRevoked,
+                    detail: path.first == certificate
+                        ? "the endorsement certificate is revoked"
+                        : "a certificate of the chip's maker is revoked"
+                )
+            }
+            guard signed.contains(where: { $0.isCurrent(at: now) }) else {
+                throw Refusal(
+                    code: .attestationUntrusted,
+                    detail: signed.isEmpty
+                        ? "the revocation list of the certificate's issuer is signed by another key"
+                        : "the revocation list of the certificate's issuer is out of date"
+                )
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ extension ServerConfiguration {
     /// - Throws: ``ConfigurationFault``; ``StartError`` for a database that cannot be used.
     public func check() async throws -> String {
         _ = try EndorsementPolicy(self)
+        _ = try BootStatePolicy(self)
         _ = try attestationRoots.map(CertificateFolder.read)
         let services = try ServiceSecrets(self)
         let audiences = try Audiences(self)

@@ -19,8 +19,9 @@ extension ServerConfiguration {
         "shutdown-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
         "require-assurance-login", "require-assurance-step-up", "require-assurance-transaction",
-        "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
-        "service-secret-directory", "audience-directory", "mail-command", "mail-webhook",
+        "endorsement", "endorsement-roots", "endorsement-list", "endorsement-revoked", "boot-state",
+        "boot-states", "attestation-roots", "service-secret-file", "service-secret-directory",
+        "audience-directory", "mail-command", "mail-webhook",
         "mail-webhook-secret-file", "log-level", "log-format",
         "access-log",
     ]
@@ -137,6 +138,9 @@ extension ServerConfiguration {
         case "endorsement": endorsement = try setting.choice()
         case "endorsement-roots": endorsementRoots = try setting.path()
         case "endorsement-list": endorsementList = try setting.path()
+        case "endorsement-revoked": endorsementRevoked = try setting.path()
+        case "boot-state": bootState = try setting.choice()
+        case "boot-states": bootStates = try setting.path()
         case "attestation-roots": attestationRoots = try setting.path()
         case "service-secret-file": serviceSecretFile = try setting.path()
         case "service-secret-directory": serviceSecretDirectory = try setting.path()
@@ -226,6 +230,12 @@ extension ServerConfiguration {
         }
         guard endorsement != .list || endorsementList != nil else {
             throw fault("endorsement = list needs endorsement-list")
+        }
+        guard endorsementRevoked == nil || endorsement == .roots else {
+            throw fault("endorsement-revoked needs endorsement = roots: only then are certificates verified")
+        }
+        guard bootState != .list || bootStates != nil else {
+            throw fault("boot-state = list needs boot-states")
         }
     }
 }

@@ -118,6 +118,12 @@ public struct ServerConfiguration: Sendable {
     public var endorsementRoots: String?
     /// A file with one hexadecimal SHA-256 of an endorsement key per line.
     public var endorsementList: String?
+    /// A file or a directory with the revocation lists of manufacturers; nil: no certificate is compared with one.
+    public var endorsementRevoked: String?
+    /// What a chip has to quote of the boot state before its attestation key is certified.
+    public var bootState = BootStateDemand.none
+    /// A file with one hexadecimal digest of an accepted boot state per line.
+    public var bootStates: String?
     /// A directory of PEM files: trust anchors for attestations of passkeys and devices, in addition to the server's
     /// own CA.
     public var attestationRoots: String?
@@ -213,4 +219,14 @@ public enum EndorsementTrust: String, Sendable, CaseIterable {
     case list
     /// Any: for tests with a software TPM. A certificate then proves that it is one chip, but not which.
     case any
+}
+
+/// What the attestation CA asks of a machine's boot state (``BootRegisters``).
+public enum BootStateDemand: String, Sendable, CaseIterable {
+    /// Nothing.
+    case none
+    /// A quote, if the client can make one; the audit log has its digest.
+    case record
+    /// A quote of a state in a list.
+    case list
 }

@@ -58,6 +58,9 @@ extension ServerConfiguration {
         case "endorsement": endorsement.rawValue
         case "endorsement-roots": endorsementRoots
         case "endorsement-list": endorsementList
+        case "endorsement-revoked": endorsementRevoked
+        case "boot-state": bootState.rawValue
+        case "boot-states": bootStates
         case "attestation-roots": attestationRoots
         case "service-secret-file": serviceSecretFile
         case "service-secret-directory": serviceSecretDirectory

@@ -100,6 +100,10 @@ public struct Problem: Error, Sendable, Equatable {
         case attestationRejected = "attestation_rejected"
         /// The attestation does not chain to a trust anchor.
         case attestationUntrusted = "attestation_untrusted"
+        /// The chip's maker revoked its certificate.
+        case attestationRevoked = "attestation_revoked"
+        /// The machine was started with something that is not on the list, or does not say with what.
+        case bootStateUntrusted = "boot_state_untrusted"
         /// The key's policy is not an accepted one.
         case keyPolicyRejected = "key_policy_rejected"
         /// A password that is too short, too long or too common.
@@ -126,7 +130,9 @@ public struct Problem: Error, Sendable, Equatable {
             case .contentTooLarge: 413
             case .unsupportedMediaType: 415
             case .expectationFailed: 417
-            case .attestationRejected, .attestationUntrusted, .keyPolicyRejected, .weakPassword: 422
+            case .attestationRejected, .attestationUntrusted, .attestationRevoked, .bootStateUntrusted,
+                .keyPolicyRejected, .weakPassword:
+                422
             case .tooManyAttempts: 429
             case .internalError: 500
             case .overloaded: 503
@@ -164,6 +170,8 @@ public struct Problem: Error, Sendable, Equatable {
             case .expectationFailed: "The expectation cannot be met"
             case .attestationRejected: "The registration was rejected"
             case .attestationUntrusted: "The attestation is not trusted"
+            case .attestationRevoked: "The chip's certificate is revoked"
+            case .bootStateUntrusted: "The boot state is not trusted"
             case .keyPolicyRejected: "The key's policy was rejected"
             case .weakPassword: "The password is too weak"
             case .tooManyAttempts: "Too many attempts"

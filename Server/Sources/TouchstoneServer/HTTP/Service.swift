@@ -14,6 +14,7 @@ final class Service: Sendable {
     let nonces: DPoPNonces
     let authority: AttestationAuthority
     let endorsement: EndorsementPolicy
+    let bootState: BootStatePolicy
     /// Verifies passkeys, and every login.
     let passkeys: RelyingParty
     /// Verifies registrations of kind `device`.
@@ -110,6 +111,7 @@ final class Service: Sendable {
         tokenSigner = lasting.tokenSigner
         self.passwords = passwords
         endorsement = try EndorsementPolicy(configuration)
+        bootState = try BootStatePolicy(configuration)
         passwordPolicy = PasswordPolicy(minimum: configuration.passwordMinimum)
         serviceSecrets = try ServiceSecrets(configuration)
         audiences = try Audiences(configuration)

@@ -175,10 +175,19 @@ struct OperationDescription: Sendable {
                     "akPublic": Schemas.bytes,
                 ])
             )
-            .replies(201, "activation").errors(.attestationRejected, .attestationUntrusted),
-        "completeActivation": Self("Brings the secret back that only the chip can read.")
-            .json(Schemas.input(["secret": Schemas.bytes])).replies(200, "x5c")
-            .errors(.ceremonyExpired, .attestationRejected),
+            .replies(201, "activation")
+            .errors(.attestationRejected, .attestationUntrusted, .attestationRevoked),
+        "completeActivation": Self(
+            "Brings the secret back that only the chip can read; if the server gave a quoteNonce, with the chip's quote of the "
+                + "boot state (TPMS_ATTEST) for it and the signature by the attestation key (r and s)."
+        )
+        .json(
+            Schemas.input([
+                "secret": Schemas.bytes, "quote?": Schemas.bytes, "quoteSignature?": Schemas.bytes,
+            ])
+        )
+        .replies(200, "x5c")
+        .errors(.ceremonyExpired, .attestationRejected, .bootStateUntrusted),
         "credentialOptions": Self("Begins the registration of a credential.")
             .json(
                 Schemas.input([

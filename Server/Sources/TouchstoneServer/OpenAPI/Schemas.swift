@@ -164,7 +164,8 @@ enum Schemas {
         ]),
         "sessions": object(["sessions": array(ref("session"))]),
         "activation": object([
-            "id": bytes, "credentialBlob": bytes, "encryptedSecret": bytes, "expiresAt": time,
+            "id": bytes, "credentialBlob": bytes, "encryptedSecret": bytes, "quoteNonce?": bytes,
+            "expiresAt": time,
         ]),
         "x5c": object(["x5c": array(bytes)]),
         "transaction": object([

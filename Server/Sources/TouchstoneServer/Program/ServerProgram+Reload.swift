@@ -62,8 +62,9 @@ extension Service {
         changes += serviceSecrets.changes(from: former.serviceSecrets).map { "service \($0)" }
         changes += audiences.changes(from: former.audiences).map { "audience \($0)" }
         if endorsement != former.endorsement {
-            changes.append("the content of endorsement-roots or endorsement-list")
+            changes.append("the content of endorsement-roots, endorsement-list or endorsement-revoked")
         }
+        if bootState != former.bootState { changes.append("the content of boot-states") }
         if attestationRoots != former.attestationRoots { changes.append("the content of attestation-roots") }
         return changes
     }

@@ -73,12 +73,13 @@ enum AttestationRoutes {
             now: call.now
         )
         return .json(
-            [
+            JSONValue(members: [
                 "id": JSONValue(base64URL: id.bytes),
                 "credentialBlob": JSONValue(base64URL: activation.credentialBlob),
                 "encryptedSecret": JSONValue(base64URL: activation.encryptedSecret),
+                "quoteNonce": service.bootState.nonce(for: id).map { JSONValue(base64URL: $0) },
                 "expiresAt": .integer(expiresAt.seconds),
-            ],
+            ]),
             status: .created
         )
     }
@@ -88,7 +89,10 @@ enum AttestationRoutes {
         let id = ActivationID(try call.identifierBytes())
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let secret = reader.bytes("secret", count: 1...64)
+        let statement = reader.optionalBytes("quote", count: 1...1024)
+        let signature = reader.optionalBytes("quoteSignature", count: 1...128)
         try reader.finish()
+        let quote = statement.map { BootStatePolicy.Quote(statement: $0, signature: signature ?? []) }
         guard
             let activation = try await service.store.consumeActivation(
                 id,
@@ -102,6 +106,13 @@ enum AttestationRoutes {
             throw await refusal(problem, service, caller, call)
         }
         let certificate = try Certificate(derEncoded: activation.certificate)
+        guard let key = P256.Signing.PublicKey(certificate.publicKey) else { throw Problem(.internalError) }
+        let bootState: [UInt8]?
+        do throws(EndorsementPolicy.Refusal) {
+            bootState = try service.bootState.state(of: quote, for: id, by: key)
+        } catch {
+            throw await refusal(Problem(error.code, error.detail), service, caller, call)
+        }
         try await service.store.recordAttestationKey(
             AttestationKey(
                 certificateDigest: Array(SHA256.hash(data: activation.certificate)),
@@ -113,12 +124,18 @@ enum AttestationRoutes {
                 .attestationKeyCertified,
                 account: caller.account.id,
                 session: caller.session.id,
-                details: "{\"anchor\":\"\(activation.deviceAnchor.hexadecimal)\"}"
+                details: details(of: activation, bootState)
             ),
             now: call.now
         )
         // Without the root: verifiers have their own, and ignore one that a client sends.
         return .json(["x5c": .array([JSONValue(base64URL: activation.certificate)])])
+    }
+
+    /// What the audit log says of a certified key: the chip, and what its machine was started with, if that is known.
+    private static func details(of activation: Activation, _ bootState: [UInt8]?) -> String {
+        let state = bootState.map { ",\"bootState\":\"\($0.hexadecimal)\"" } ?? ""
+        return "{\"anchor\":\"\(activation.deviceAnchor.hexadecimal)\"\(state)}"
     }
 
     private static func refusal(

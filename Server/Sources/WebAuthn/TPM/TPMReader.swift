@@ -20,6 +20,20 @@ struct TPMReader {
     mutating func sized() throws(TPMStructureError) -> [UInt8] {
         try octets(Int(try number(UInt16.self)))
     }
+
+    /// The start of a TPMS_ATTEST of a type (Part 2, section 10.12.12), up to what it attests.
+    ///
+    /// - Returns: `extraData`. TPMS_CLOCK_INFO (17) and the firmware version (8) are ignored, as in WebAuthn, section 8.3.
+    mutating func attestHead(_ type: UInt16) throws(TPMStructureError) -> [UInt8] {
+        // TPM_GENERATED_VALUE.
+        guard try number(UInt32.self) == 0xFF54_4347, try number(UInt16.self) == type else {
+            throw TPMStructureError()
+        }
+        _ = try sized()
+        let extraData = try sized()
+        _ = try octets(25)
+        return extraData
+    }
 }
 
 /// A structure is truncated, or contains an unsupported value.

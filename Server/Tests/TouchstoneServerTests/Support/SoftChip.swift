@@ -111,6 +111,21 @@ struct SoftChip: Sendable {
         return Array(plain.dropFirst(2))
     }
 
+    /// TPM2_Quote: TPMS_ATTEST and r and s of its signature.
+    ///
+    /// `selection` is TPML_PCR_SELECTION, `type` TPM_ST_ATTEST_QUOTE.
+    func quote(
+        _ nonce: [UInt8],
+        digest: [UInt8],
+        selection: [UInt8] = [0, 0, 0, 1, 0, 0x0B, 3, 0xFF, 0, 0],
+        type: UInt16 = 0x8018
+    ) throws -> (statement: [UInt8], signature: [UInt8]) {
+        let statement =
+            Self.big(UInt32(0xFF54_4347)) + Self.big(type) + Self.sized([1, 2]) + Self.sized(nonce)
+            + [UInt8](repeating: 0, count: 25) + selection + Self.sized(digest)
+        return (statement, Array(try attestationKey.signature(for: statement).rawRepresentation))
+    }
+
     static func name(_ area: [UInt8]) -> [UInt8] { [0, 0x0B] + Array(SHA256.hash(data: area)) }
 
     /// The body that registers a key of this TPM whose use needs its authorisation value, with this certificate.

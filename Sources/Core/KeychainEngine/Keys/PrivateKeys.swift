@@ -141,6 +141,12 @@ public final class PrivateKeys: KeyVault {
         return try await attester.activate(challenge)
     }
 
+    /// Has the attestation key sign what the machine was started with.
+    public func quote(nonce: [UInt8]) async throws(KeychainError) -> BootQuote {
+        guard let attester else { throw KeychainError(.unimplemented) }
+        return try await attester.quote(nonce: nonce)
+    }
+
     private enum Opening {
         /// The key's record, and the authorisation that the hardware needs for it.
         case opened(PrivateKeyRecord, Key)

@@ -1,6 +1,7 @@
 import CTSS2
 import KeychainModel
 import SecretMemory
+import WebAuthnModel
 
 extension TPM {
     /// See ``TPMKeyAttester/attestationIdentity()``.
@@ -82,6 +83,15 @@ extension TPM {
             }
         } catch {
             throw KeychainError(error)
+        }
+    }
+
+    /// See ``TPMKeyAttester/quote(nonce:)``; the quote may leave out registers that the chip does not have.
+    func quote(_ nonce: [UInt8]) throws(KeychainError) -> BootQuote {
+        try withHierarchies { connection throws(TPMError) in
+            try connection.withPrimary(.attestation) { attestationKey, _ throws(TPMError) in
+                try connection.quote(attestationKey, nonce)
+            }
         }
     }
 
@@ -248,6 +258,38 @@ extension TPMConnection {
         }
         let octets = unsafe TPM2B.take(statement)
         return (octets, try unsafe P256Octets.signature(taking: signature))
+    }
+}
+
+extension TPMConnection {
+    fileprivate func quote(_ attestationKey: ESYS_TR, _ nonce: [UInt8]) throws(TPMError) -> BootQuote {
+        var qualifying = TPM2B_DATA()
+        try TPM2B.set(&qualifying, nonce)
+        var scheme = TPMT_SIG_SCHEME()
+        scheme.scheme = kTPM2_ALG_NULL
+        var registers = TPML_PCR_SELECTION()
+        registers.count = 1
+        registers.pcrSelections.0.hash = kTPM2_ALG_SHA256
+        registers.pcrSelections.0.sizeofSelect = 3
+        registers.pcrSelections.0.pcrSelect.0 = BootRegisters.mask
+        var statement: UnsafeMutablePointer<TPM2B_ATTEST>?
+        var signature: UnsafeMutablePointer<TPMT_SIGNATURE>?
+        try send {
+            unsafe Esys_Quote(
+                $0.pointer,
+                attestationKey,
+                ESYS_TR_PASSWORD,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                &qualifying,
+                &scheme,
+                &registers,
+                &statement,
+                &signature
+            )
+        }
+        let octets = unsafe TPM2B.take(statement)
+        return BootQuote(statement: octets, signature: try unsafe P256Octets.signature(taking: signature))
     }
 }
 

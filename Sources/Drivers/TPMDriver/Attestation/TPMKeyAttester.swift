@@ -59,6 +59,25 @@ public final class TPMKeyAttester: KeyAttester {
         known.withLock { $0 = chip }
         return try await tpm.certify(key, authorization, qualifyingData, chip.identity)
     }
+
+    /// Has the attestation key sign what the machine was started with.
+    ///
+    /// - Parameter nonce: the server's nonce, at most ``BootQuote/mostNonce`` bytes.
+    /// - Returns: the quote, of all registers of ``BootRegisters``.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` if the chip is missing, its owner's hierarchy needs an
+    ///   authorisation, or it has no registers of SHA-256; `errSecParam` for a nonce that is too long.
+    public func quote(nonce: [UInt8]) async throws(KeychainError) -> BootQuote {
+        guard nonce.count <= BootQuote.mostNonce else { throw KeychainError(.param) }
+        let quote = try await tpm.quote(nonce)
+        guard quote.isWhole else {
+            throw KeychainError(
+                .notAvailable,
+                cause: DriverCause(domain: "tpm", code: "noBank"),
+                remedy: .check
+            )
+        }
+        return quote
+    }
 }
 
 /// The known identity of a chip.

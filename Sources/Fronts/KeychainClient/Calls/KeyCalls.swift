@@ -77,6 +77,17 @@ extension RemoteKeychain {
         }
         return try call(.activateCredential, challenge, reply: KeyResult.self).take()
     }
+
+    /// The hardware's signed statement of what the machine was started with.
+    ///
+    /// - Parameter nonce: a server's nonce, at most ``BootQuote/mostNonce`` bytes.
+    /// - Returns: the statement and its signature by the attestation key.
+    /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware, `errSecNotAvailable` if it does not measure
+    ///   with SHA-256.
+    public func quote(nonce: [UInt8]) throws(KeychainError) -> BootQuote {
+        guard nonce.count <= BootQuote.mostNonce else { throw KeychainError(.param) }
+        return try call(.quoteBoot, BootQuoteRequest(nonce: nonce), reply: BootQuote.self)
+    }
 }
 
 extension [UInt8] {

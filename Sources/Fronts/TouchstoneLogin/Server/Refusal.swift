@@ -58,7 +58,8 @@ extension TouchstoneError {
         case "too_many_attempts", "overloaded", "temporarily_unavailable": (.throttled, nil)
         case "not_found": (.notFound, nil)
         case "credential_exists": (.alreadyExists, nil)
-        case "attestation_untrusted", "key_policy_rejected": (.hardwareTooWeak, nil)
+        case "attestation_untrusted", "attestation_revoked", "boot_state_untrusted", "key_policy_rejected":
+            (.hardwareTooWeak, nil)
         case "internal_error", "server_error": (.unreachable, nil)
         case "use_dpop_nonce": (.badReply, nil)
         case .some where 400..<500 ~= refusal.status: (.refused, nil)

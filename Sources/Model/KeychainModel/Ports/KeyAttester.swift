@@ -37,6 +37,14 @@ public protocol KeyAttester: Sendable {
         authorization: borrowing SecretBytes,
         qualifyingData: [UInt8]
     ) async throws(KeychainError) -> Attestation
+
+    /// Has the attestation key sign what the machine was started with (`TPM2_Quote`).
+    ///
+    /// - Parameter nonce: the server's nonce, at most ``BootQuote/mostNonce`` bytes.
+    /// - Returns: the quote, which is whole.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` if the chip is missing or does not measure with SHA-256, and
+    ///   `errSecParam` for a nonce that is too long.
+    func quote(nonce: [UInt8]) async throws(KeychainError) -> BootQuote
 }
 
 /// A secret that only the chip with a given endorsement key and attestation key can recover.

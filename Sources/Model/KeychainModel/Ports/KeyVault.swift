@@ -65,6 +65,11 @@ public protocol KeyVault: Sendable {
     /// - Returns: the secret, at most 64 bytes.
     /// - Throws: as ``KeyAttester/activate(_:)``, and `errSecUnimplemented` without hardware.
     func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes
+
+    /// Has the hardware sign what the machine was started with, for a server's nonce.
+    ///
+    /// - Throws: as ``KeyAttester/quote(nonce:)``, and `errSecUnimplemented` without hardware.
+    func quote(nonce: [UInt8]) async throws(KeychainError) -> BootQuote
 }
 
 /// A key of the vault.

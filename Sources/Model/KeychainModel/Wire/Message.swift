@@ -70,6 +70,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case attestationIdentity = 28
     /// ``ActivationChallenge``; answered by ``KeyResult``.
     case activateCredential = 29
+    /// ``BootQuoteRequest``; answered by ``BootQuote``.
+    case quoteBoot = 30
     /// ``ContextNumber``: discard the context's proofs.
     case invalidateContext = 31
     /// ``SetCredential``: an application password for a context.
@@ -80,6 +82,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case evaluateAccessControl = 34
     /// ``CanEvaluatePolicy``; answered by ``AvailabilityReply``.
     case canEvaluatePolicy = 35
+    /// No body; answered by ``PastAuthenticationsReply``.
+    case lastAuthentications = 36
     /// ``CancelRequest``: cancel another request of this connection; answered once that was received.
     case cancel = 40
     /// ``RepairRequest``; answered by ``ProgressBody`` while it runs long, then ``RepairReply``.

@@ -10,7 +10,8 @@ struct AttestCommand: ParsableCommand {
         discussion: """
             Makes a P-256 key, has the TPM's attestation key certify it, and prints what a server needs to believe it: \
             the endorsement key and its certificates, the attestation key, the key's public area with the steps of \
-            its policy, the signed statement with the nonce. Octets are base64url. Without a TPM the level is \
+            its policy, the signed statement with the nonce; with --nonce also a quote of what the machine was \
+            started with, PCRs 0 to 7 of SHA-256, whose digest a server can list. Octets are base64url. Without a TPM the level is \
             `software` and there is no evidence.
             """
     )
@@ -29,7 +30,19 @@ struct AttestCommand: ParsableCommand {
         let prompt = PromptFields(origin: .current(), reason: "Have the TPM vouch for a new key.")
         let key = try keychain.makeKey(MakeKey(accessControl: try require.keyAccessControl(), prompt: prompt))
         let request = AttestKey(representation: key.representation, qualifyingData: octets, prompt: prompt)
-        Output.print(try keychain.attestKey(request).json)
+        let attestation = try keychain.attestKey(request)
+        Output.print(attestation.json(with: attestation.evidence == nil ? nil : try quote(octets, keychain)))
+    }
+
+    /// The quote of the boot state, if a nonce makes it fresh; nil from a chip that does not measure with SHA-256.
+    private func quote(_ octets: [UInt8], _ keychain: RemoteKeychain) throws -> BootQuote? {
+        guard nonce != nil else { return nil }
+        do throws(KeychainError) {
+            return try keychain.quote(nonce: octets)
+        } catch {
+            guard error.status == .notAvailable else { throw error }
+            return nil
+        }
     }
 
     /// Parses hexadecimal bytes.
