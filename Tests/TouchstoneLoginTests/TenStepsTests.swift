@@ -83,9 +83,9 @@ struct TenStepsTests {
             let stated = try signedClientData(exchange)["touchstone"]?.object
             #expect(stated?["facts"]?.array == ["currentSet", "keyBound", "perUse"])
             #expect(stated?["method"]?.string == "fingerprint" && stated?["level"]?.string == "test")
-            #expect(
-                stated?["enrolment"] == kept?["enrolment"] && stated?["tpm"] == .some(kept?["tpm"] ?? .null)
-            )
+            #expect(stated?["enrolment"] == kept?["enrolment"])
+            let firmware = stated?["tpm"]?.object?["firmware"]?.string
+            #expect(firmware == kept?["tpm"]?.object?["firmware"]?.string)
             #expect(stated?["reader"]?.object?["grade"]?.string != nil)
             let me = try world.call("GET", "/v1/me", try await second.accessToken())
             #expect(
