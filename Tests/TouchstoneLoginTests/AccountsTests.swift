@@ -220,6 +220,7 @@ extension TenStepsTests {
             let made = try await login.keys.register(
                 CreationOptions(parsing: ceremony.publicKey),
                 login.rule,
+                label: "Laptop",
                 certificates: [],
                 "Sign in by finger from now on"
             )

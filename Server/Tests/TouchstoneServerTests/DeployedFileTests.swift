@@ -42,7 +42,7 @@ extension ServerTests {
             // And with every line in force that has a value.
             try await TestServer.inDirectory { directory in
                 let all = lines.filter { $0.contains(/^#?[a-z-]+ = ./) }.map { $0.replacing(/^#/, with: "") }
-                #expect(all.count == 32)
+                #expect(all.count == 37)
                 try TestServer.write(["all.conf": all.joined(separator: "\n")], to: directory)
                 _ = try ServerConfiguration.read(file: "\(directory)/all.conf", environment: [:])
             }

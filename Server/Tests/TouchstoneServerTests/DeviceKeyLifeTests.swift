@@ -59,7 +59,7 @@ extension ServerTests {
                 let audit = try await server.admin(.GET, "/users/\(user.id)/audit")["records"]?.array ?? []
                 let ends = audit.filter { $0["event"]?.string == "credential_suspended" }
                 #expect(ends.count == 1 && ends.first?["reason"]?.string == "invalidated")
-                let refused = try await user.logInByPasskey()
+                let refused = try await user.logInByPasskey(named: false)
                 #expect(refused.status == 403 && refused.code == "credential_suspended", "\(refused.text)")
                 // The session is the password's, and goes on; so does a passkey.
                 #expect(try await user.call(.GET, "/v1/me").status == 200)

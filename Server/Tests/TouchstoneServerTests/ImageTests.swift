@@ -61,7 +61,7 @@ extension ServerTests {
                 // As a container's runtime does it: its own mounts, no new privileges, the image's user and variables.
                 let start = """
                     mount --make-rprivate / && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && shift &&
-                    exec setpriv --no-new-privs chroot --userspec=\(Self.user):\(Self.user) "$0" /usr/bin/touchstone-server "$@"
+                    exec setpriv --no-new-privs /usr/sbin/chroot --userspec=\(Self.user):\(Self.user) "$0" /usr/bin/touchstone-server "$@"
                     """
                 let ports = try FreePorts()
                 var environment = ports.environment

@@ -245,6 +245,10 @@ extension ServerTests {
                         )
                     )
                 }
+                try check("deviceKeyOptions", try await user.call(.POST, "/v1/device-keys/options", [:]))
+                try check("registerDeviceKey", try await user.call(.POST, "/v1/device-keys", [:]))
+                try check("listDeviceKeys", try await user.call(.GET, "/v1/device-keys"))
+                try check("removeDeviceKey", try await user.call(.DELETE, "/v1/device-keys/AAAA"))
                 try check("removeCredential", try await user.call(.DELETE, "/v1/credentials/\(id)"))
                 try check("revoke", try await server.form("/v1/revoke", ["token": "x"]))
                 try check("logout", try await user.call(.POST, "/v1/logout"))

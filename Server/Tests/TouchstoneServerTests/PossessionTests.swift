@@ -31,7 +31,8 @@ extension ServerTests {
             (.POST, "/v1/credentials/options", ["kind": "passkey"]), (.POST, "/v1/credentials", [:]),
             (.DELETE, "/v1/credentials/AAAA", nil), (.POST, "/v1/credentials/AAAA/restore", nil),
             (.PUT, "/v1/me/password", ["new": "x"]), (.POST, "/v1/me/recovery-codes", nil),
-            (.DELETE, "/v1/account", ["username": "x"]),
+            (.DELETE, "/v1/account", ["username": "x"]), (.POST, "/v1/device-keys/options", [:]),
+            (.POST, "/v1/device-keys", [:]), (.DELETE, "/v1/device-keys/AAAA", nil),
         ]
 
         @Test("every change is tried by every caller: only the session's key and its page are let through")

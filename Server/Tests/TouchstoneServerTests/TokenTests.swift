@@ -130,6 +130,8 @@ extension ServerTests {
             try await TestServer.with { server in
                 let user = try await TestUser.signedIn(on: server)
                 let secret = TestServer.serviceSecret
+                let refresh = try await server.form("/v1/introspect", ["token": user.refresh], token: secret)
+                #expect(refresh["cnf"]?["jkt"]?.bytes?.count == 32)
                 let token = try await user.token(for: TestServer.audience)
                 let access = try await server.form("/v1/introspect", ["token": token], token: secret)
                 #expect(access["active"]?.bool == true)
@@ -137,8 +139,6 @@ extension ServerTests {
                 #expect(access["acr"]?.string == "pwd")
                 #expect(access["exp"]?.integer ?? 0 > 0)
                 #expect(access["cnf"] == nil)
-                let refresh = try await server.form("/v1/introspect", ["token": user.refresh], token: secret)
-                #expect(refresh["cnf"]?["jkt"]?.bytes?.count == 32)
                 let unknown = try await server.form("/v1/introspect", ["token": "x"], token: secret)
                 #expect(unknown.json == ["active": false])
                 for token in [nil, "wrong", user.access] {

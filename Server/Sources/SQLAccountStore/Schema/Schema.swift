@@ -10,10 +10,7 @@ package enum Schema {
 
     /// The changes of each version, with placeholders for a dialect.
     private static func migrations(_ dialect: Dialect) -> [[String]] {
-        [
-            first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth, ninth,
-            assurance,
-        ]
+        [first, second, dialect == .sqlite ? third : [], fourth, fifth, sixth, seventh, eighth, ninth]
     }
 
     /// Translates the placeholders to a database's SQL.
@@ -228,7 +225,4 @@ package enum Schema {
         ) BY KEY
         """,
     ]
-
-    /// No other tables, but words that a program of the former version cannot read: the suspensions that a device reported.
-    private static let ninth: [String] = []
 }

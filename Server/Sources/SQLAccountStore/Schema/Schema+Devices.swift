@@ -1,7 +1,8 @@
 extension Schema {
     /// What devices say of themselves, what their owners consented to, what the last authentication of a session was worth, and
-    /// attested keys that are no credentials.
-    static let assurance = [
+    /// attested keys that are no credentials; and words that a program of the former version cannot read, the suspensions that a
+    /// device reported.
+    static let ninth = [
         "ALTER TABLE credentials ADD COLUMN statement TEXT",
         "ALTER TABLE credentials ADD COLUMN consent TEXT",
         "ALTER TABLE sessions ADD COLUMN assurance TEXT NOT NULL DEFAULT ''",
