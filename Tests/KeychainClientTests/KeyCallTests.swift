@@ -69,12 +69,12 @@ struct KeyCallTests {
         _ = daemon
     }
 
-    @Test("a result longer than a signature is refused")
+    @Test("a result longer than a signature with its number is refused")
     func longResult() throws {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
             let request = try peer.next()
-            let octets = SecretBytes(copying: [UInt8](repeating: 6, count: 65))
+            let octets = SecretBytes(copying: [UInt8](repeating: 6, count: 69))
             try peer.send(ReplyHead(id: request.head.id).message(KeyResult(octets)))
             _ = try peer.next()
         }
