@@ -105,7 +105,7 @@ struct LifecycleTests {
             ("pinentry-program = pinentry", "pinentry-program must be an absolute path"),
             ("biometry = maybe", "biometry must be on or off"),
             ("log-level = loud", "log-level must be one of"),
-            ("lock-on = screen, lid", "lock-on must be never, or a list of screen, sleep and idle"),
+            ("lock-on = screen, lids", "lock-on must be never, or a list of screen, sleep, lid and idle"),
             ("biometry = maybe\r", "biometry must be on or off"),
         ]
     )
