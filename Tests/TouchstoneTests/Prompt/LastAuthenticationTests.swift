@@ -5,11 +5,9 @@ import TouchstoneTesting
 
 @Suite("The last authentication", .timeLimit(.minutes(20)))
 struct LastAuthenticationTests {
-    @Test(
-        "it is told by kind and without a prompt, across locks",
-        .enabled(if: World.tellsLastAuthentication)
-    )
+    @Test("it is told by kind and without a prompt, across locks")
     func told() async throws {
+        guard World.tellsLastAuthentication else { return try await expectUnsupported() }
         let world = try await World.withFinger()
         try await world.use {
             let keychain = Keychain.current
@@ -38,11 +36,9 @@ struct LastAuthenticationTests {
         }
     }
 
-    @Test(
-        "a store's prompt counts, and a cancelled one does not",
-        .enabled(if: World.tellsLastAuthentication)
-    )
+    @Test("a store's prompt counts, and a cancelled one does not")
     func stores() async throws {
+        guard World.tellsLastAuthentication else { return try await expectUnsupported() }
         let world = try await World.withFinger()
         try await world.use {
             let store = SecretStore("notes", rule: .passcode)
@@ -56,8 +52,8 @@ struct LastAuthenticationTests {
         }
     }
 
-    @Test("where the system does not say it, it is unsupported", .enabled(if: !World.tellsLastAuthentication))
-    func unsupported() async throws {
+    /// Where the system does not say it.
+    private func expectUnsupported() async throws {
         let world = try await World.withFinger()
         let error = await world.use {
             await failure { () throws(TouchstoneError) in try await Keychain.current.lastAuthentication() }
