@@ -2,8 +2,8 @@
 extension SessionWatch {
     /// Reports when the lid is closed, until the task is cancelled.
     ///
-    /// logind's property `LidClosed` is read again and again: most versions of logind announce no change of it. A lid that was closed when it
-    /// was first read, as of a machine at a dock, is not reported.
+    /// logind's property `LidClosed` is read again and again: most versions of logind announce no change of it. A lid that was closed
+    /// when it was first read, as of a machine at a dock, is not reported.
     ///
     /// - Parameter pause: The time between two reads.
     package func watchLid(every pause: Duration = .seconds(2)) async {
