@@ -43,7 +43,8 @@ def py_webauthn(case):
         credential_current_sign_count=made.sign_count,
         require_user_verification=True,
     )
-    assert login.user_verified and login.new_sign_count == 0
+    assert login.user_verified
+    assert login.new_sign_count == made.sign_count + 1, login.new_sign_count
 
 
 def fido2(case):
