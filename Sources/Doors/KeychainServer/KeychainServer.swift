@@ -48,6 +48,14 @@ package final class KeychainServer: Sendable {
     private let owner: Owner
     private let agentGroup: UInt32?
     private let stopSignal: CInt
+    /// Connections with descriptors from this number on are closed, so that the rest of the daemon has some: libdispatch opens a file each
+    /// second to watch its threads, and ends the process if it cannot.
+    private let mostDescriptors: CInt = {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        return CInt(clamping: limit.rlim_cur) - descriptorsKept
+    }()
+    private static let descriptorsKept: CInt = 8
     private let state = Guarded(State())
 
     /// Prepares to serve the programs of `owner` only.
@@ -137,12 +145,17 @@ package final class KeychainServer: Sendable {
             if listener.changes >= 0 { checkName(of: listener) }
             guard wake.isClient else { continue }
             let socket = clinux_accept(listener.socket)
-            if socket >= 0, socket < mostDescriptors {
-                serve(socket)
+            if socket >= 0 {
+                if socket < mostDescriptors {
+                    serve(socket)
+                } else {
+                    record(nil, ServerError(call: "accept", errno: EMFILE).detail)
+                    close(socket)
+                    waitForStop(milliseconds: 50)
+                }
                 continue
             }
-            if socket >= 0 { close(socket) }
-            let failure = socket >= 0 ? EMFILE : errno
+            let failure = errno
             // The client disconnected, or a signal came: another client may be waiting already.
             if failure == ECONNABORTED || failure == EINTR { continue }
             if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) {
@@ -159,16 +172,6 @@ package final class KeychainServer: Sendable {
         if spare >= 0 { close(spare) }
         listener.removeName()
     }
-
-    /// Connections with descriptors from this number on are closed, so that the rest of the daemon has some: libdispatch opens a file each
-    /// second to watch its threads, and ends the process if it cannot.
-    private let mostDescriptors: CInt = {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return CInt(clamping: limit.rlim_cur) - descriptorsKept
-    }()
-
-    private static let descriptorsKept: CInt = 8
 
     private static func openSpare() -> CInt { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
