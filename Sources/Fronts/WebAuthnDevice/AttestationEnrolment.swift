@@ -48,7 +48,7 @@ public struct AttestationEnrolment: Sendable {
         )
         do throws(KeychainError) {
             let secret = try keychain.activate(challenge).bytes()
-            let quote = try answer.object?["quoteNonce"]?.bytes.flatMap(quote)
+            let quote = try answer.object?["quoteNonce"]?.bytes.flatMap(keychain.quoteIfAvailable)
             return JSONValue(members: [
                 "secret": JSONValue(base64URL: secret),
                 "quote": quote.map { JSONValue(base64URL: $0.statement) },
@@ -56,17 +56,6 @@ public struct AttestationEnrolment: Sendable {
             ])
         } catch {
             throw .keychain(error)
-        }
-    }
-
-    /// A quote of the boot state; nil from a chip that does not measure with SHA-256: whether to go on without is the server's
-    /// decision.
-    private func quote(_ nonce: [UInt8]) throws(KeychainError) -> BootQuote? {
-        do throws(KeychainError) {
-            return try keychain.quote(nonce: nonce)
-        } catch {
-            guard error.status == .notAvailable else { throw error }
-            return nil
         }
     }
 

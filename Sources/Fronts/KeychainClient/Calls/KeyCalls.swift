@@ -88,6 +88,16 @@ extension RemoteKeychain {
         guard nonce.count <= BootQuote.mostNonce else { throw KeychainError(.param) }
         return try call(.quoteBoot, BootQuoteRequest(nonce: nonce), reply: BootQuote.self)
     }
+
+    /// As ``quote(nonce:)``, but nil for `errSecNotAvailable`: whether to go on without a quote is the server's decision.
+    public func quoteIfAvailable(nonce: [UInt8]) throws(KeychainError) -> BootQuote? {
+        do throws(KeychainError) {
+            return try quote(nonce: nonce)
+        } catch {
+            guard error.status == .notAvailable else { throw error }
+            return nil
+        }
+    }
 }
 
 extension [UInt8] {

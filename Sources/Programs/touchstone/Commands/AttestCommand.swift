@@ -31,18 +31,9 @@ struct AttestCommand: ParsableCommand {
         let key = try keychain.makeKey(MakeKey(accessControl: try require.keyAccessControl(), prompt: prompt))
         let request = AttestKey(representation: key.representation, qualifyingData: octets, prompt: prompt)
         let attestation = try keychain.attestKey(request)
-        Output.print(attestation.json(with: attestation.evidence == nil ? nil : try quote(octets, keychain)))
-    }
-
-    /// The quote of the boot state, if a nonce makes it fresh; nil from a chip that does not measure with SHA-256.
-    private func quote(_ octets: [UInt8], _ keychain: RemoteKeychain) throws -> BootQuote? {
-        guard nonce != nil else { return nil }
-        do throws(KeychainError) {
-            return try keychain.quote(nonce: octets)
-        } catch {
-            guard error.status == .notAvailable else { throw error }
-            return nil
-        }
+        // Without a nonce a quote would not be fresh, and without evidence there is no key that could sign it.
+        let isQuoted = nonce != nil && attestation.evidence != nil
+        Output.print(attestation.json(with: isQuoted ? try keychain.quoteIfAvailable(nonce: octets) : nil))
     }
 
     /// Parses hexadecimal bytes.
