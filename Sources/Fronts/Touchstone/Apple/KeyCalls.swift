@@ -28,7 +28,7 @@ extension KeychainCalls {
         challenge: Data?
     ) throws(TouchstoneError) -> NewKey {
         guard lifetime.uses == nil else {
-            throw TouchstoneError(.unsupported, details: ["a number of uses: the Secure Enclave counts none"])
+            throw .unsupported("a number of uses: the Secure Enclave counts none")
         }
         if let challenge, challenge.count > Self.longestChallenge {
             throw .limit("challenge: at most \(Self.longestChallenge) bytes")

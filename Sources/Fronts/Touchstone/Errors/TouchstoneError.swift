@@ -66,6 +66,11 @@ public struct TouchstoneError: Error, Sendable {
     static func limit(_ limit: String) -> TouchstoneError {
         TouchstoneError(.limitExceeded, details: [limit])
     }
+
+    /// The error for a request that this keychain, rule or key cannot serve, and why.
+    static func unsupported(_ why: String) -> TouchstoneError {
+        TouchstoneError(.unsupported, details: [why])
+    }
 }
 
 extension TouchstoneError: Hashable {

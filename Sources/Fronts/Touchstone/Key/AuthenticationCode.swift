@@ -25,7 +25,7 @@ extension DeviceKey<KeyPurpose.Sealing> {
         try checkTime()
         try prompt.check()
         guard let peer else {
-            throw TouchstoneError(.unsupported, details: ["the key is of an older version: makeSuccessor"])
+            throw .unsupported("the key is of an older version: makeSuccessor")
         }
         let secret = try await link.openingSecret(for: peer, with: self, prompt)
         return secret.withBytes { AuthenticationCode.code(for: message, $0, publicKey, peer) }

@@ -39,7 +39,7 @@ extension AccessRule {
     /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, and `unsupported` for a rule without a prompt.
     package func keyControl(on client: RemoteKeychain) throws(TouchstoneError) -> AccessControl {
         guard asks else {
-            throw TouchstoneError(.unsupported, details: ["a rule that asks nobody signs nobody in: \(self)"])
+            throw .unsupported("a rule that asks nobody signs nobody in: \(self)")
         }
         try checkLevel(try HardwareLevel(of: client))
         return try below { () throws(KeychainError) in try control(forKey: true) }

@@ -102,9 +102,8 @@ public struct AccessRule: Sendable, Hashable {
     func check() throws(TouchstoneError) {
         guard reuse >= .zero, reuse <= Self.longestReuse else { throw .limit("reusable: at most 300 s") }
         guard !acceptsBackups || !need.hasBiometry || acceptsLaterEnrolments else {
-            throw TouchstoneError(
-                .unsupported,
-                details: ["acceptingBackups: a rule with biometry has to be acceptingLaterEnrolments too"]
+            throw .unsupported(
+                "acceptingBackups: a rule with biometry has to be acceptingLaterEnrolments too"
             )
         }
     }
@@ -113,7 +112,7 @@ public struct AccessRule: Sendable, Hashable {
     func checkForKey() throws(TouchstoneError) {
         try check()
         guard !acceptsBackups else {
-            throw TouchstoneError(.unsupported, details: ["acceptingBackups: a key never leaves its device"])
+            throw .unsupported("acceptingBackups: a key never leaves its device")
         }
     }
 

@@ -236,9 +236,3 @@ extension KeychainLink {
         }
     }
 }
-
-extension TouchstoneError {
-    fileprivate static func unsupported(_ why: String) -> TouchstoneError {
-        TouchstoneError(.unsupported, details: [why])
-    }
-}
