@@ -354,8 +354,8 @@ let tested: [Target] = [
     tests(
         "DeskTests",
         [
-            "AuthenticationEngine", "CBOR", "Desk", "KeychainEngine", "KeychainModel", "SecretMemory",
-            "Threads", "TouchstoneTesting",
+            "AuthenticationEngine", "CBOR", "Desk", "FingerprintDriver", "KeychainEngine", "KeychainModel",
+            "SecretMemory", "Threads", "TouchstoneTesting",
         ]
     ),
     tests(

@@ -214,6 +214,7 @@ struct CompletionTests {
             ("list w", "[list][w x/]"), ("ls --tree doc", "[ls][--tree][docker:reg.example:5000/]"),
             ("mv docker:reg.example:5000/ w", "[mv][docker:reg.example:5000/][w x/]"),
             ("apps fingers /bin/sh of", "[apps][fingers][/bin/sh][off]"),
+            ("theft-protection di", "[theft-protection][distrust]"),
             ("require tw", "[require][two words]"), ("require x fi", "[require][x][finger]"),
             ("rm x tw", "[rm][x][two words]"), ("run --env A=tw", "[run][--env][A=two words]"),
             ("run --env=A=tw", "[run][--env=A=two words]"),

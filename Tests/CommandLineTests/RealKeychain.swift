@@ -32,7 +32,7 @@ final class RealKeychain: Sendable {
             test.pinentry-program = \(program ?? pinentry.path)
             test.system-bus-address = \(bus?.address ?? "unix:path=\(home.path)/no-bus")
             test.scrypt-log2-rounds = 10
-            idle-exit = 20
+            idle-exit = 120
             \(settings.joined(separator: "\n"))
 
             """

@@ -1,5 +1,6 @@
 import AuthenticationEngine
 import Desk
+import FingerprintDriver
 import Foundation
 import Glibc
 import KeychainEngine
@@ -13,13 +14,16 @@ final class DeskWorld: Sendable {
     static let passcode = "orbit hazel trumpet velvet quarry"
 
     let prompter = ScriptedPrompter()
+    let reader = ScriptedReader()
     let engine: KeychainEngine
     let desk: Desk
     private let path: String
     private let ownsPath: Bool
 
     /// A new keychain, or that of another world that has released it, opened as by a new run of the daemon.
-    init(at path: String? = nil) throws {
+    ///
+    /// `clock` is that of the waits, `bus` the one that NetworkManager is on, if there is one.
+    init(at path: String? = nil, clock: any BootClock = SystemBootClock(), bus: BusAddress = nowhere) throws {
         self.path = path ?? FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
         ownsPath = path == nil
         let directory = try StoreDirectory(path: self.path)
@@ -29,13 +33,21 @@ final class DeskWorld: Sendable {
             derivation: .test,
             isForTests: true
         )
+        let theftGuard = TheftGuard(
+            vault: engine.items,
+            owners: engine.items,
+            places: NetworkManagerPlaces(busAddress: bus, callTimeout: .milliseconds(500)),
+            clock: clock,
+            audit: Silence()
+        )
         let authenticator = AuthenticationEngine(
-            reader: ScriptedReader(),
+            reader: reader,
             prompter: prompter,
             keybag: engine.keybag,
             attempts: engine.attempts,
-            clock: SystemBootClock(),
-            audit: Silence()
+            clock: clock,
+            audit: Silence(),
+            credentialGuard: theftGuard
         )
         desk = Desk(
             services: KeychainServices(
@@ -44,6 +56,7 @@ final class DeskWorld: Sendable {
                 vault: engine.items,
                 keys: engine.keys,
                 owners: engine.items,
+                theftGuard: theftGuard,
                 audit: Silence(),
                 daemonVersion: "test",
                 promptFault: { _ in nil }
@@ -60,6 +73,9 @@ final class DeskWorld: Sendable {
         func record(_ event: AuditEvent) {}
         func isHeard(_ kind: AuditEvent.Kind) -> Bool { false }
     }
+
+    /// The address of no bus.
+    static let nowhere = BusAddress.testing("unix:path=/nonexistent/bus")
 
     // MARK: Callers
 

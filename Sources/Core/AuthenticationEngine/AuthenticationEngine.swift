@@ -21,6 +21,8 @@ public actor AuthenticationEngine: Authenticator {
     let audit: any AuditLog
     /// The user's sessions on seats; nil if they are not watched.
     let seats: (any SeatSessions)?
+    /// Makes changes of credentials wait; nil if none ever does.
+    let credentialGuard: (any CredentialGuard)?
     let configuration: AuthenticationConfiguration
 
     /// The channels on which the passcode was typed since this engine was created.
@@ -74,6 +76,7 @@ public actor AuthenticationEngine: Authenticator {
     ///   - audit: the log of security events.
     ///   - seats: the user's sessions on seats: while the one of a prompt is not active, the prompt is not shown; nil to show
     ///     it always.
+    ///   - credentialGuard: makes changes of credentials wait; nil if none ever does.
     ///   - configuration: limits and timeouts.
     ///   - timer: the clock for short waits.
     public init(
@@ -84,6 +87,7 @@ public actor AuthenticationEngine: Authenticator {
         clock: any BootClock,
         audit: any AuditLog,
         seats: (any SeatSessions)? = nil,
+        credentialGuard: (any CredentialGuard)? = nil,
         configuration: AuthenticationConfiguration = AuthenticationConfiguration(),
         timer: any Clock<Duration> = ContinuousClock()
     ) {
@@ -95,6 +99,7 @@ public actor AuthenticationEngine: Authenticator {
             clock: clock,
             audit: audit,
             seats: seats,
+            credentialGuard: credentialGuard,
             configuration: configuration,
             timer: timer,
             seen: SeenChannels()
@@ -110,6 +115,7 @@ public actor AuthenticationEngine: Authenticator {
         clock: any BootClock,
         audit: any AuditLog,
         seats: (any SeatSessions)? = nil,
+        credentialGuard: (any CredentialGuard)? = nil,
         configuration: AuthenticationConfiguration,
         timer: any Clock<Duration>,
         seen: SeenChannels
@@ -123,6 +129,7 @@ public actor AuthenticationEngine: Authenticator {
         self.timer = timer
         self.audit = audit
         self.seats = seats
+        self.credentialGuard = credentialGuard
         self.configuration = configuration
     }
 

@@ -118,6 +118,7 @@ extension AuthenticationEngine {
             }
             guard needsFinger else { return nil }
             if let sensorError { return sensorError }
+            if let wait = await credentialGuard?.fingersWait() { return .fingersDelayed(wait) }
             if BiometryAttempts(record).isLockedOut {
                 return AuthenticationError(.biometryLockout, remedy: .usePasscode)
             }

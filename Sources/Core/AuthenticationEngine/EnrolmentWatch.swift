@@ -47,6 +47,7 @@ extension AuthenticationEngine {
         guard seen.sensor.grade != .unsafe else { return .failed(.sensorUnsafe) }
         isSensorWeak = seen.sensor.isWeak
         guard !demand.wantsStrongSensor || !isSensorWeak else { return .failed(.sensorTooWeak) }
+        if let wait = await credentialGuard?.fingersWait() { return .failed(.fingersDelayed(wait)) }
         return areFingersDoubted ? .changed : .ready
     }
 
@@ -105,7 +106,8 @@ extension AuthenticationEngine {
     /// Lets the keybag compare the enrolment, and handles a change.
     func observe(_ seen: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         let observation = try await keybag.observe(seen)
-        doubtFingers(after: seen)
+        let areDoubted = doubtFingers(after: seen)
+        if observation.changed || areDoubted { await credentialGuard?.fingersChanged() }
         guard observation.changed else { return observation }
         areFingersDoubted = true
         reuse.clear()
@@ -122,15 +124,18 @@ extension AuthenticationEngine {
     /// Requires the passcode if an enrolment read without templates differs from the last one: a finger may be new.
     ///
     /// No audit event is recorded: whether the set changed is known once its templates can be read.
-    private func doubtFingers(after seen: Enrolment) {
+    ///
+    /// - Returns: whether it differs.
+    private func doubtFingers(after seen: Enrolment) -> Bool {
         defer { lastSeen = seen }
         guard seen.binding == .untold, let lastSeen,
             (lastSeen.device, lastSeen.fingers, lastSeen.completions)
                 != (seen.device, seen.fingers, seen.completions)
-        else { return }
+        else { return false }
         areFingersDoubted = true
         reuse.clear()
         tellRunner()
+        return true
     }
 
     private func lookForChange() async {

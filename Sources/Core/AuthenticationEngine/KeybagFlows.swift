@@ -45,12 +45,14 @@ extension AuthenticationEngine {
                 for: request,
                 heading: "Enter the keychain's present passcode"
             )
+            try await self.wait(before: .passcode)
             try await self.counting(request) { () async throws(AuthenticationError) in
                 let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)
                 try await self.changing { keybag async throws(KeychainError) in
                     try await keybag.changePasscode(to: passcode.octets.copy(), proof: proof)
                 }
             }
+            await self.credentialGuard?.made(.passcode)
         }
     }
 
@@ -72,6 +74,7 @@ extension AuthenticationEngine {
                     throw AuthenticationError(keychain: error)
                 }
                 self.forgetKeychain()
+                await self.credentialGuard?.forget()
             }
         }
     }
@@ -148,6 +151,18 @@ extension AuthenticationEngine {
     }
 
     // MARK: Steps
+
+    /// Refuses a change of credentials that has to wait; the passcode was entered just before, so that only who knows it begins
+    /// a wait.
+    func wait(before change: CredentialChange) async throws(AuthenticationError) {
+        let wait: Duration?
+        do throws(KeychainError) {
+            wait = try await credentialGuard?.wait(before: change)
+        } catch {
+            throw AuthenticationError(keychain: error)
+        }
+        if let wait { throw .changeDelayed(wait) }
+    }
 
     /// Counts the request against the user's limit unless it succeeds.
     func counting<Value: Sendable>(

@@ -25,6 +25,7 @@ extension AuthenticationEngine {
                 for: request,
                 heading: "Enter the keychain's passcode to replace its recovery code"
             )
+            try await self.wait(before: .recoveryCode)
             try await self.counting(request) { () async throws(AuthenticationError) in
                 let code = try await self.confirmedCode(
                     "Write down this new recovery code. It takes the place of the former one once you have typed it "
@@ -36,6 +37,7 @@ extension AuthenticationEngine {
                     try await keybag.changeRecoveryCode(to: code.octets, proof: proof)
                 }
             }
+            await self.credentialGuard?.made(.recoveryCode)
         }
     }
 

@@ -39,8 +39,7 @@ package final class FailureLog: Sendable {
         var kind = Kind(what: "\(method) \(error.status.rawValue)")
         if !error.isFault { kind.program = caller.program ?? "unknown" }
         guard let untold = count(kind) else { return }
-        var detail = "\(method) \(error.status.rawValue)"
-        if let cause = error.cause { detail += " \(cause.domain) \(cause.code)" }
+        var detail = "\(method) \(error.auditDetail)"
         if untold > 0 { detail += ", \(untold) more since" }
         audit.record(
             AuditEvent(error.isFault ? .requestFailed : .clientRefused, caller: caller, detail: detail)
@@ -73,6 +72,11 @@ package final class FailureLog: Sendable {
 }
 
 extension KeychainError {
+    /// The status and the driver's cause; no text of a client.
+    var auditDetail: String {
+        cause.map { "\(status.rawValue) \($0.domain) \($0.code)" } ?? "\(status.rawValue)"
+    }
+
     /// Whether the group or the access control of an item refused the caller.
     fileprivate var isRefusal: Bool {
         switch status {

@@ -28,6 +28,8 @@ package struct KeychainServices: Sendable {
     package var trust = TerminalTrust.terminal
     /// Lists the programs that have items; nil if not offered.
     package var owners: (any ItemOwners)?
+    /// Makes changes of credentials wait; nil if not offered.
+    package var theftGuard: TheftGuard?
     /// The log of security events.
     package var audit: any AuditLog
     /// The clock by which authentications end.
@@ -73,6 +75,7 @@ package struct KeychainServices: Sendable {
         backupRequirement: BackupRequirement = .either,
         trust: TerminalTrust = .terminal,
         owners: (any ItemOwners)? = nil,
+        theftGuard: TheftGuard? = nil,
         audit: any AuditLog,
         clock: any BootClock = SystemBootClock(),
         daemonVersion: String,
@@ -91,6 +94,7 @@ package struct KeychainServices: Sendable {
         self.backupRequirement = backupRequirement
         self.trust = trust
         self.owners = owners
+        self.theftGuard = theftGuard
         self.audit = audit
         self.clock = clock
         self.daemonVersion = daemonVersion

@@ -44,6 +44,8 @@ enum Request: ~Copyable, Sendable {
     case listApps
     case moveItems(MoveItems)
     case switchFingers(SwitchFingers)
+    case readProtection
+    case changeProtection(ChangeProtection)
     case repair(RepairRequest)
     case replaceItem(ReplaceItem)
     case eraseItems(EraseItems)
@@ -152,6 +154,10 @@ enum Request: ~Copyable, Sendable {
             self = .listApps
         case .moveItems: self = .moveItems(try MoveItems(from: &reader))
         case .switchFingers: self = .switchFingers(try SwitchFingers(from: &reader))
+        case .readProtection:
+            try reader.readNull()
+            self = .readProtection
+        case .changeProtection: self = .changeProtection(try ChangeProtection(from: &reader))
         case .repair: self = .repair(try RepairRequest(from: &reader))
         case .replaceItem: self = .replaceItem(try ReplaceItem(from: &reader))
         case .eraseItems: self = .eraseItems(try EraseItems(from: &reader))

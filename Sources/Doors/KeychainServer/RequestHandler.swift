@@ -79,6 +79,10 @@ struct RequestHandler: Sendable {
         case .switchFingers(let body):
             try await visit.switchFingers(body, request: id)
             try reply(head.message(EmptyBody()))
+        case .readProtection: try reply(head.message(try await visit.protection()))
+        case .changeProtection(let body):
+            try await visit.changeProtection(body, request: id)
+            try reply(head.message(EmptyBody()))
         case .agentRegister(let body): try reply(head.message(try await visit.registerAgent(body)))
         case .agentNext:
             let box = try await visit.nextBox()

@@ -38,6 +38,12 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case sensorUnsafe = "touchstone: sensorUnsafe"
     /// The user switched fingers off for the program (`touchstone apps fingers`).
     case fingersOff = "touchstone: fingersOff"
+    /// A change of credentials has to wait, because the keychain is protected against theft.
+    case changeDelayed = "touchstone: changeDelayed"
+    /// The enrolled fingers changed, and count for nothing yet, because the keychain is protected against theft.
+    case fingersDelayed = "touchstone: fingersDelayed"
+    /// The present network cannot be a trusted place; the detail is the reason.
+    case placeRefused = "touchstone: placeRefused"
     /// The user did not answer in time.
     case timeout = "touchstone: timeout"
     /// Too many requests of this user wait for their prompt.

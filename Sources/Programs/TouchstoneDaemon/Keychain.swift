@@ -39,6 +39,7 @@ struct Keychain: Sendable {
         let reader = Self.reader(settings, parts, sensors, broker.map { ($0, owner) }, audit)
         sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
         screenSaverWatch = Self.screenSaverWatch(settings, pinentry, audit)
+        let theftGuard: TheftGuard
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
             let (hardware, obstacle) = Hardware.find(
@@ -65,6 +66,13 @@ struct Keychain: Sendable {
                 isForTests: parts.areForTests,
                 audit: audit
             )
+            theftGuard = TheftGuard(
+                vault: engine.items,
+                owners: engine.items,
+                places: NetworkManagerPlaces(busAddress: parts.bus),
+                clock: parts.clock,
+                audit: audit
+            )
             authenticator = AuthenticationEngine(
                 reader: reader,
                 prompter: Self.prompter(settings, parts, pinentry, owner, agents),
@@ -73,6 +81,7 @@ struct Keychain: Sendable {
                 clock: parts.clock,
                 audit: audit,
                 seats: sessionWatch,
+                credentialGuard: theftGuard,
                 configuration: Self.figures(owner, settings)
             )
         } catch {
@@ -89,6 +98,7 @@ struct Keychain: Sendable {
                 backupRequirement: settings.backupRequirement,
                 trust: settings.trust,
                 owners: engine.items,
+                theftGuard: theftGuard,
                 audit: audit,
                 clock: parts.clock,
                 daemonVersion: ProductVersion.text,

@@ -40,6 +40,7 @@ struct Touchstone: ParsableCommand {
                     MigrateCommand.self,
                     AttestCommand.self,
                     SystemCommand.self,
+                    TheftProtectionCommand.self,
                     AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
                     LogCommand.self,
                 ]

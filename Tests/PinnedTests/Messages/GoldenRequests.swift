@@ -10,7 +10,7 @@ enum GoldenRequests {
     /// The requests of a method; a new method does not compile before it has some.
     static func of(_ method: Method) throws -> [GoldenMessage] {
         switch method {
-        case .check, .attestationIdentity, .lastAuthentications, .listApps, .agentNext:
+        case .check, .attestationIdentity, .lastAuthentications, .listApps, .readProtection, .agentNext:
             [try .request(method, comparing: "no body", EmptyBody())]
         case .watch:
             [
@@ -54,6 +54,7 @@ enum GoldenRequests {
         case .makeKey, .readKey, .useKey, .attestKey, .activateCredential, .quoteBoot: try keys(method)
         case .invalidateContext, .setCredential, .evaluatePolicy, .evaluateAccessControl, .canEvaluatePolicy:
             try contexts(method)
+        case .changeProtection: try GoldenProtection.requests()
         case .agentRegister, .agentShown, .agentAnswer, .agentGone, .agentJudge, .agentCheck:
             try agents(method)
         }

@@ -210,6 +210,8 @@ extension AuthenticationSession {
         case _ where error.cause?.known == .brokerAway: "The enrolled fingers cannot be checked now."
         case _ where error.cause?.known == .sensorTooWeak: "The fingerprint sensor is too weak for this."
         case _ where error.cause?.known == .sensorUnsafe: "The fingerprint sensor is not safe to use."
+        case _ where error.cause?.known == .fingersDelayed:
+            "The enrolled fingers have changed and do not count yet."
         default: "The fingerprint sensor cannot be used."
         }
     }

@@ -83,10 +83,3 @@ extension SessionSetup {
         )
     }
 }
-
-extension Duration {
-    /// Whole seconds, rounded up, as shown to the user.
-    var wholeSeconds: Int64 {
-        components.attoseconds > 0 ? components.seconds + 1 : components.seconds
-    }
-}

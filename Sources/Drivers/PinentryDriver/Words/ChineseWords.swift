@@ -86,6 +86,7 @@ extension PromptWords {
             "The enrolled fingers cannot be checked now.": "现在无法检查登记的手指。",
             "The fingerprint sensor is too weak for this.": "指纹传感器的强度不足。",
             "The fingerprint sensor is not safe to use.": "指纹传感器不安全，不能使用。",
+            "The enrolled fingers have changed and do not count yet.": "已登记的手指有变化，暂时不能使用。",
             "The fingerprint sensor cannot be used.": "无法使用指纹传感器。",
             "The swipe was too short. Try again.": "滑动太短。请重试。",
             "Put the finger on the middle of the sensor.": "请将手指放在传感器中央。",

@@ -73,6 +73,7 @@ extension PromptWords {
         "The enrolled fingers cannot be checked now.",
         "The fingerprint sensor is too weak for this.",
         "The fingerprint sensor is not safe to use.",
+        "The enrolled fingers have changed and do not count yet.",
         "The fingerprint sensor cannot be used.",
         "The swipe was too short. Try again.",
         "Put the finger on the middle of the sensor.",

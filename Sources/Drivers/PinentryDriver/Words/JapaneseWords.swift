@@ -95,6 +95,7 @@ extension PromptWords {
             "The enrolled fingers cannot be checked now.": "登録された指を今は確認できません。",
             "The fingerprint sensor is too weak for this.": "指紋センサーの強度が足りません。",
             "The fingerprint sensor is not safe to use.": "指紋センサーは安全に使えません。",
+            "The enrolled fingers have changed and do not count yet.": "登録された指が変わったため、まだ使えません。",
             "The fingerprint sensor cannot be used.": "指紋センサーを使用できません。",
             "The swipe was too short. Try again.": "スワイプが短すぎます。もう一度どうぞ。",
             "Put the finger on the middle of the sensor.": "指をセンサーの中央に置いてください。",

@@ -102,6 +102,8 @@ extension PromptWords {
             "The fingerprint sensor was disconnected.": "Parmak izi okuyucunun bağlantısı kesildi.",
             "The enrolled fingers cannot be checked now.": "Kayıtlı parmaklar şu anda denetlenemiyor.",
             "The fingerprint sensor is not safe to use.": "Parmak izi okuyucuyu kullanmak güvenli değil.",
+            "The enrolled fingers have changed and do not count yet.":
+                "Kayıtlı parmaklar değişti ve henüz geçerli değil.",
             "The fingerprint sensor is too weak for this.":
                 "Parmak izi okuyucu bunun için yeterince güçlü değil.",
             "The fingerprint sensor cannot be used.": "Parmak izi okuyucu kullanılamıyor.",

@@ -23,4 +23,20 @@ extension RemoteKeychain {
         try request.prompt.checkLimits()
         _ = try call(.switchFingers, request, reply: EmptyBody.self)
     }
+
+    /// The protection against theft.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` and the cause `locked` before the first unlock.
+    public func protection() throws(KeychainError) -> ProtectionReply {
+        try call(.readProtection, EmptyBody(), reply: ProtectionReply.self)
+    }
+
+    /// Changes the protection against theft, with the passcode; what makes it weaker has to wait while it is in effect.
+    ///
+    /// - Throws: ``KeychainError`` with the cause `changeDelayed` and the remedy `wait`; with the cause `placeRefused` if the
+    ///   present network cannot be trusted; with `errSecItemNotFound` for a name that is not trusted.
+    public func changeProtection(_ request: ChangeProtection) throws(KeychainError) {
+        try request.prompt.checkLimits()
+        _ = try call(.changeProtection, request, reply: EmptyBody.self)
+    }
 }

@@ -80,7 +80,7 @@ extension TouchstoneError.Code {
             case .noCurrentSet: .notEnrolled
             case .damaged, .olderKeybag, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
             case .owned, .notInExport: .notFound
-            case .withoutKeyUsage: .unsupported
+            case .withoutKeyUsage, .placeRefused: .unsupported
             case .sandboxed, .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon,
                 .systemDirectory:
                 .denied
@@ -89,7 +89,9 @@ extension TouchstoneError.Code {
             case .sensorUnsafe: .sensorUnsafe
             case .fingersOff: .biometryOff
             case .timeout: .timedOut
-            case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections: .throttled
+            case .tooManyPrompts, .promptRate, .guessRate, .callerSilenced, .tooManyConnections,
+                .changeDelayed, .fingersDelayed:
+                .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
             case .suspended, .sessionInactive: .systemCancelled
             case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway, .programUnverified,

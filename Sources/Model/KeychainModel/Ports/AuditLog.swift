@@ -34,6 +34,10 @@ public struct AuditEvent: Sendable, Equatable {
         case itemsMoved = "itemsMoved"
         /// Fingers were switched off or on for a program.
         case fingersSwitched = "fingersSwitched"
+        /// The protection against theft, or a trusted place, was changed.
+        case protectionChanged = "protectionChanged"
+        /// A change of credentials has to wait.
+        case changeDelayed = "changeDelayed"
         /// The keybag was unlocked.
         case keybagUnlocked = "keybagUnlocked"
         /// The keybag was locked.

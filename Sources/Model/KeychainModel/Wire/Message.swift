@@ -110,6 +110,10 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case moveItems = 61
     /// ``SwitchFingers``; answered by an empty body. Only for the daemon's own command.
     case switchFingers = 62
+    /// No body; answered by ``ProtectionReply``. Only for the daemon's own command.
+    case readProtection = 63
+    /// ``ChangeProtection``; answered by an empty body. Only for the daemon's own command.
+    case changeProtection = 64
     /// ``AgentRegistration``; answered by ``AgentAdmission``. This method and the following ones are only for agents.
     case agentRegister = 70
     /// No body: wait for a prompt; answered by ``AgentBox``.

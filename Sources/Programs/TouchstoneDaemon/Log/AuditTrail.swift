@@ -58,13 +58,13 @@ final class AuditTrail: AuditLog {
             .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
             .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .formerSealKept,
-            .busLost,
+            .busLost, .changeDelayed,
             .brokerLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
             .fingersSwitched, .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved,
-            .recoveryCodeChanged:
+            .recoveryCodeChanged, .protectionChanged:
             .notice
         }
     }
@@ -74,10 +74,10 @@ final class AuditTrail: AuditLog {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
             .keybagRecovered, .keychainBackedUp, .keybagPutAside, .lockoutProtected, .itemsMoved,
             .fingersSwitched, .itemAccessed, .keyAccessed,
-            .generationCounted, .formerSealRemoved, .recoveryCodeChanged:
+            .generationCounted, .formerSealRemoved, .recoveryCodeChanged, .protectionChanged:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,
-            .escrowRefused, .generationUncounted, .formerSealKept:
+            .escrowRefused, .generationUncounted, .formerSealKept, .changeDelayed:
             "refused"
         case .authenticationCancelled: "cancelled"
         case .requestFailed, .backgroundFailed: "failed"

@@ -38,16 +38,9 @@ struct AttestCommand: ParsableCommand {
 
     /// Parses hexadecimal bytes.
     private static func octets(_ text: String) throws -> [UInt8] {
-        let digits = Array(text.utf8)
-        guard digits.count % 2 == 0, digits.count / 2 <= AttestKey.mostQualifyingData else {
+        guard let octets = HexText.octets(text), octets.count <= AttestKey.mostQualifyingData else {
             throw ValidationError("--nonce takes an even number of hexadecimal digits, at most 128")
         }
-        return try stride(from: 0, to: digits.count, by: 2).map { start in
-            let pair = String(decoding: digits[start..<start + 2], as: UTF8.self)
-            guard pair.allSatisfy(\.isHexDigit), let octet = UInt8(pair, radix: 16) else {
-                throw ValidationError("--nonce takes hexadecimal digits only")
-            }
-            return octet
-        }
+        return octets
     }
 }

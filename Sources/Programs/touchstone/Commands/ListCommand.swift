@@ -106,10 +106,3 @@ extension StoredSecret {
         ])
     }
 }
-
-/// Bytes in hexadecimal.
-enum HexText {
-    static func of(_ octets: [UInt8]) -> String {
-        octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-}

@@ -17,10 +17,12 @@ struct StatusCommand: ParsableCommand {
         let status = try RemoteKeychain.shared.status(promptsAt: .currentDisplay)
         // Nil from an older daemon, and while the broker cannot name this program, which the status says.
         let past = try? RemoteKeychain.shared.lastAuthentications()
+        // Nil before the first unlock, and in these cases.
+        let protection = try? RemoteKeychain.shared.protection()
         if json {
             Output.print(status.json(past).rendered())
         } else {
-            for line in status.lines(past) { print(line) }
+            for line in status.lines(past, protection) { print(line) }
         }
         if !status.storeFaults.isEmpty { throw status.isDiskFault ? ExitCode.notAvailable : .damaged }
     }
@@ -58,7 +60,7 @@ extension KeybagState {
 }
 
 extension StatusReply {
-    fileprivate func lines(_ past: [PastAuthentication]?) -> [StatusLine] {
+    fileprivate func lines(_ past: [PastAuthentication]?, _ protection: ProtectionReply?) -> [StatusLine] {
         var lines = [StatusLine(title: "Keychain", text: standing.message, tint: standingTint)]
         if let hint = Hint.elsewhere(standing.hint) { lines.append(StatusLine(text: hint)) }
         lines.append(StatusLine(title: "Assurance", text: assurance.name))
@@ -96,6 +98,10 @@ extension StatusReply {
         if let trouble = locking.trouble {
             lines.append(StatusLine(text: trouble, tint: .caution))
             lines.append(StatusLine(text: LockingStatus.remedy))
+        }
+        if let protection, protection.mode != .off {
+            lines.append(StatusLine(title: "Theft", text: protection.sentence))
+            lines += protection.waits.map { StatusLine(text: $0, tint: .caution) }
         }
         lines += promptLines
         lines.append(

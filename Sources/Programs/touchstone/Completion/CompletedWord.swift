@@ -1,5 +1,6 @@
 import ArgumentParser
 import KeychainClient
+import KeychainModel
 
 /// What the word at the cursor of a `touchstone` command line can become.
 struct CompletedWord {
@@ -137,6 +138,7 @@ private struct Place {
         case is AppFingersCommand.Type:
             guard arguments.count == 1 else { return arguments.isEmpty ? .file : .words([]) }
             return .words(FingerUse.allCases.map { .init(text: $0.rawValue) })
+        case is DistrustPlaceCommand.Type: return arguments.isEmpty ? trustedPlaces : .words([])
         case is GitCredentialCommand.Type: return words("get", "store", "erase")
         case is DockerCredentialCommand.Type: return words("get", "store", "erase", "list", "version")
         default: return .words([])
@@ -163,6 +165,12 @@ private struct Place {
         let keychain = RemoteKeychain(daemon: .none)
         let secrets = (try? StoredSecrets(keychain: keychain).all(interactionAllowed: false)) ?? []
         return secrets.map(\.name)
+    }
+
+    /// The trusted networks, if that needs no start of the daemon.
+    private var trustedPlaces: CompletedWord.Kind {
+        let protection = try? RemoteKeychain(daemon: .none).protection()
+        return .words((protection?.places ?? []).map { .init(text: $0.text) })
     }
 
     /// The names of which values are kept.

@@ -71,6 +71,14 @@ enum CauseText {
                 "fingers are switched off for this program",
                 "touchstone apps lists for which; touchstone apps fingers PROGRAM on"
             )
+        case .changeDelayed:
+            (
+                "theft protection: this change has to wait, away from a trusted place or everywhere, as it is set",
+                nil
+            )
+        case .fingersDelayed:
+            ("theft protection: the enrolled fingers have changed, and do not count yet", nil)
+        case .placeRefused: ("this network cannot be a trusted place: \(why)", "touchstone theft-protection")
         case .sensorUnsafe:
             (
                 "the fingerprint sensor has a known hole, so no finger on it counts",
