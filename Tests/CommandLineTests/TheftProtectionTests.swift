@@ -54,7 +54,7 @@ struct TheftProtectionTests {
         let prompts = keychain.prompts
         let waits = try await keychain.run("passcode", "change")
         #expect(waits.status == 6)
-        #expect(waits.errors.contains("error: theft protection: this change has to wait"))
+        #expect(waits.errors.contains("error: theft protection is on, so this change has to wait"))
         #expect(waits.errors.contains("hint: wait 1 h, then try again"))
         #expect(keychain.prompts == prompts + 1, "no new passcode is asked for")
         let shown = try await shown()

@@ -71,13 +71,8 @@ enum CauseText {
                 "fingers are switched off for this program",
                 "touchstone apps lists for which; touchstone apps fingers PROGRAM on"
             )
-        case .changeDelayed:
-            (
-                "theft protection: this change has to wait, away from a trusted place or everywhere, as it is set",
-                nil
-            )
-        case .fingersDelayed:
-            ("theft protection: the enrolled fingers have changed, and do not count yet", nil)
+        case .changeDelayed: ("theft protection is on, so this change has to wait", nil)
+        case .fingersDelayed: ("theft protection is on, so the changed fingers do not count yet", nil)
         case .placeRefused: ("this network cannot be a trusted place: \(why)", "touchstone theft-protection")
         case .sensorUnsafe:
             (

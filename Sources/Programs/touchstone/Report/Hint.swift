@@ -8,6 +8,9 @@ enum Hint {
         CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("-") }.dropFirst().first
     }
 
+    /// The commands whose hints suggest others of their subcommands.
+    private static let commandsWithSteps: Set<String> = ["system", "theft-protection"]
+
     /// The clauses of a hint that suggest another command; nil when none is left.
     ///
     /// The same command with an option counts as another one: `touchstone migrate --export`.
@@ -21,12 +24,14 @@ enum Hint {
         let words = clause.split(separator: " ").map { $0.trimmed(of: ",.?:") }
         for (index, word) in words.enumerated() where word == "touchstone" {
             guard index + 1 < words.count, words[index + 1] == command else { continue }
-            let next = index + 2 < words.count ? words[index + 2] : ""
+            let rest = words[(index + 2)...]
             // As root it counts as another command, and so does another subcommand: from `system enable` to `system
             // disable`.
             if index > 0, words[index - 1] == "sudo" { continue }
-            if command == "system", next != (runningStep ?? "") { continue }
-            if !next.hasPrefix("--") { return true }
+            let hasSteps = commandsWithSteps.contains(command)
+            if hasSteps, rest.first ?? "" != runningStep ?? "" { continue }
+            let option = (hasSteps ? rest.dropFirst() : rest).first ?? ""
+            if !option.hasPrefix("--") { return true }
         }
         return false
     }
