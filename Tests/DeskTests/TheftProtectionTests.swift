@@ -209,6 +209,25 @@ struct TheftProtectionTests {
         await #expect(throws: KeychainError(.itemNotFound)) {
             try await app.delete(DeleteItems(query: query, prompt: Self.prompt))
         }
+        // Nor does a move of the command's items take it away.
+        let own = try #require(AccessGroup(ClientIdentity.ownGroup))
+        let other = try #require(AccessGroup("/usr/bin/app"))
+        await #expect(throws: KeychainError(.itemNotFound)) {
+            try await command.move(
+                MoveItems(from: own, to: other, isDryRun: false, prompt: Self.prompt),
+                request: 4
+            )
+        }
+        try await world.add("data", service: "touchstone", by: DeskWorld.asker(DeskWorld.command))
+        world.prompter.forget()
+        world.prompter.will(.type(DeskWorld.passcode))
+        let moved = try await command.move(
+            MoveItems(from: own, to: other, isDryRun: false, prompt: Self.prompt),
+            request: 5
+        )
+        #expect(moved.count == 1)
+        #expect(try await command.protection().mode == .away)
+
         // A change of another program, as of one that has its own settings page, waits as well.
         await network.move(to: .none)
         try await expectWait(3600, "another program") { try await changePasscode(by: app) }

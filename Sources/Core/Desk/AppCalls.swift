@@ -52,9 +52,9 @@ extension Visit {
         let context = try contexts.enter(nil, request: request)
         defer { contexts.leave(context, request: request) }
         var prompts = PromptBudget(context: context, request: request, prompt: body.prompt)
-        let items = try await unlocking(&prompts) { () throws(KeychainError) in
+        let items = try await unlocking(&prompts) { () async throws(KeychainError) in
             try await owners.items(of: body.from)
-        }
+        }.filter { !isSetting($0, in: body.from) }
         guard !items.isEmpty else { throw KeychainError(.itemNotFound) }
         let there = try await owners.items(of: body.to)
         let clashes = Self.clashes(of: items, with: there)
@@ -95,6 +95,14 @@ extension Visit {
             throw KeychainError(.internalComponent)
         }
         try await ask(for: [passcode], .useItem, &prompts)
+    }
+
+    /// Whether an item holds a choice of the user's that no move may end: fingers switched off, theft protection.
+    private func isSetting(_ item: OwnedItem, in group: AccessGroup) -> Bool {
+        group.name == ClientIdentity.ownGroup
+            && [Self.fingersOffService, TheftGuard.service].contains {
+                item.primaryKey[.service] == .string($0)
+            }
     }
 
     /// The names of items that exist in both groups.

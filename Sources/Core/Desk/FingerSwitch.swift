@@ -5,7 +5,7 @@ package import KeychainModel
 /// Programs of one user can impersonate each other in per-user mode, so this is the user's choice for programs that do not lie.
 extension Visit {
     /// The service of the items; the account is the program's group.
-    private static let service = "touchstone.fingers-off"
+    static let fingersOffService = "touchstone.fingers-off"
 
     /// Whether the user lets the calling program use fingers.
     ///
@@ -44,7 +44,7 @@ extension Visit {
     ) async throws(KeychainError) -> [ItemOwner] {
         var all = Dictionary(uniqueKeysWithValues: found.map { ($0.group, $0) })
         for item in try await owners.items(of: try groups.own) {
-            guard item.primaryKey[.service] == .string(Self.service),
+            guard item.primaryKey[.service] == .string(Self.fingersOffService),
                 case .string(let name)? = item.primaryKey[.account], let group = AccessGroup(name)
             else { continue }
             all[group, default: ItemOwner(group: group)].allowsFingers = false
@@ -78,7 +78,7 @@ extension Visit {
         _ = try await calling(&prompts) { authorization throws(KeychainError) in
             let item = NewItem(
                 itemClass: .genericPassword,
-                attributes: [.service: .string(Self.service), .account: .string(group.name)],
+                attributes: [.service: .string(Self.fingersOffService), .account: .string(group.name)],
                 accessControl: AccessControl(accessibility: .afterFirstUnlock),
                 data: nil
             )
@@ -95,7 +95,7 @@ extension Visit {
     }
 
     private static func query(_ group: AccessGroup?) -> ItemQuery {
-        var attributes: ItemAttributes = [.service: .string(service)]
+        var attributes: ItemAttributes = [.service: .string(fingersOffService)]
         if let group { attributes[.account] = .string(group.name) }
         return ItemQuery(
             itemClass: .genericPassword,

@@ -21,9 +21,10 @@ extension Visit {
             let before = try await unlocking(&prompts) { () async throws(KeychainError) in
                 try await theftGuard.protection()
             }
-            let change = try Self.step(body.change, before)
-            guard let change else { return }
+            guard try Self.step(body.change, before) != nil else { return }
             try await askPasscode(&prompts)
+            // The protection may have been changed during the prompt.
+            guard let change = try Self.step(body.change, try await theftGuard.protection()) else { return }
             if change.isWeaker, let left = try await theftGuard.wait(before: .protection) {
                 throw KeychainError(AuthenticationError.changeDelayed(left))
             }

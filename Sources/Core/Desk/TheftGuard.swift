@@ -51,7 +51,7 @@ package actor TheftGuard: CredentialGuard {
     }
 
     /// The service of the items; the account is the record.
-    private static let service = "touchstone.theft-protection"
+    static let service = "touchstone.theft-protection"
 
     private let vault: any ItemVault
     private let owners: any ItemOwners
@@ -84,8 +84,7 @@ package actor TheftGuard: CredentialGuard {
             return nil
         }
         if let left = left(of: change, records) { return left > .zero ? left : nil }
-        try await forget(change, records)
-        try await add(.wait(change, since: clock.now()))
+        try await begin(change, clock.now(), records)
         audit.record(AuditEvent(.changeDelayed, detail: "\(change)"))
         return CredentialChange.delay
     }
@@ -104,10 +103,11 @@ package actor TheftGuard: CredentialGuard {
             guard await isEffective(records) else { return fingers = .counting }
             let now = clock.now()
             fingers = .waiting(since: now)
-            try await forget(.fingers, records)
-            try await add(.wait(.fingers, since: now))
+            try await begin(.fingers, now, records)
             audit.record(AuditEvent(.changeDelayed, detail: "\(CredentialChange.fingers)"))
         } catch {
+            // Nothing tells that they need not wait.
+            fingers = .waiting(since: clock.now())
             audit.record(AuditEvent(.backgroundFailed, detail: "wait of fingers \(error.auditDetail)"))
         }
     }
@@ -136,8 +136,7 @@ package actor TheftGuard: CredentialGuard {
         guard let since = since(.fingers, records) else { return .counting }
         let now = clock.now()
         guard now.since(since) == nil else { return .waiting(since: since) }
-        try await forget(.fingers, records)
-        try await add(.wait(.fingers, since: now))
+        try await begin(.fingers, now, records)
         return .waiting(since: now)
     }
 
@@ -149,9 +148,23 @@ package actor TheftGuard: CredentialGuard {
         return CredentialChange.delay - passed
     }
 
+    /// When a change's wait began: the latest time, if a crash left a former one; one of another boot counts as the latest.
     private func since(_ change: CredentialChange, _ records: [Record]) -> BootTime? {
-        for case .wait(change, let since) in records { return since }
-        return nil
+        let now = clock.now()
+        var times: [BootTime] = []
+        for case .wait(change, let since) in records { times.append(since) }
+        return times.min { (now.since($0) ?? .zero) < (now.since($1) ?? .zero) }
+    }
+
+    /// Begins a change's wait; the former one goes last, so that a crash leaves one of them.
+    private func begin(
+        _ change: CredentialChange,
+        _ now: BootTime,
+        _ records: [Record]
+    ) async throws(KeychainError) {
+        let new = Record.wait(change, since: now)
+        if !records.contains(new) { try await add(new) }
+        try await forget(change, records.filter { $0 != new })
     }
 
     private func forget(_ change: CredentialChange, _ records: [Record]) async throws(KeychainError) {
