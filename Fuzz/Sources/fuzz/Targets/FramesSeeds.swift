@@ -125,7 +125,15 @@ extension FramesTarget {
         for count in [0, BootQuote.mostNonce, BootQuote.mostNonce + 1] {
             messages.append(Message(.quoteBoot, BootQuoteRequest(nonce: octets(count))))
         }
-        return messages
+        return messages + protections()
+    }
+
+    private static func protections() -> [Message] {
+        let changes: [ChangeProtection.Change] = [
+            .mode(.always), .trustHere, .distrust(octets(32)), .distrust([]),
+        ]
+        return [Message(.readProtection, EmptyBody())]
+            + changes.map { Message(.changeProtection, ChangeProtection($0, prompt: prompt)) }
     }
 
     private static func items() -> [Message] {

@@ -23,6 +23,7 @@ enum RepliesTarget: FuzzTarget {
         runBody(AttestationIdentity.self, input)
         runBody(BootQuote.self, input)
         runBody(PastAuthenticationsReply.self, input)
+        runBody(ProtectionReply.self, input)
         runKeyResult(input)
         runItems(input, returns: [.attributes, .persistentRef])
         runItems(input, returns: [.data, .attributes, .persistentRef])
@@ -143,7 +144,17 @@ extension RepliesTarget {
         for count in [0, 1, -1, Int.max] { seeds.append(reply(CountBody(count))) }
         for outcome in Replacement.allCases { seeds.append(reply(outcome)) }
         seeds.append(reply(Erasure(deleted: 1, different: 2, unknown: .max)))
-        return seeds
+        return seeds + protections()
+    }
+
+    private static func protections() -> [[UInt8]] {
+        let waiting = CredentialChange.allCases.map { WaitingChange($0, secondsLeft: 3600) }
+        let home = NetworkPlace(profile: "1-2", name: Array("home".utf8))
+        let faults = PlaceError.allCases.map { Result<NetworkPlace, PlaceError>.failure($0) }
+        return (faults + [home].compactMap { $0.map(Result.success) }).map { here in
+            let places = [home].compactMap(\.self)
+            return reply(ProtectionReply(mode: .away, places: places, here: here, waiting: waiting))
+        }
     }
 
     private static func failures() -> [[UInt8]] {
