@@ -54,7 +54,7 @@ extension Visit {
         var prompts = PromptBudget(context: context, request: request, prompt: body.prompt)
         let items = try await unlocking(&prompts) { () async throws(KeychainError) in
             try await owners.items(of: body.from)
-        }.filter { !isSetting($0, in: body.from) }
+        }.filter { body.from.name != ClientIdentity.ownGroup || !SettingItems.contain($0) }
         guard !items.isEmpty else { throw KeychainError(.itemNotFound) }
         let there = try await owners.items(of: body.to)
         let clashes = Self.clashes(of: items, with: there)
@@ -95,14 +95,6 @@ extension Visit {
             throw KeychainError(.internalComponent)
         }
         try await ask(for: [passcode], .useItem, &prompts)
-    }
-
-    /// Whether an item holds a choice of the user's that no move may end: fingers switched off, theft protection.
-    private func isSetting(_ item: OwnedItem, in group: AccessGroup) -> Bool {
-        group.name == ClientIdentity.ownGroup
-            && [Self.fingersOffService, TheftGuard.service].contains {
-                item.primaryKey[.service] == .string($0)
-            }
     }
 
     /// The names of items that exist in both groups.

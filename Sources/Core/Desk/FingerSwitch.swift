@@ -4,9 +4,6 @@ package import KeychainModel
 ///
 /// Programs of one user can impersonate each other in per-user mode, so this is the user's choice for programs that do not lie.
 extension Visit {
-    /// The service of the items; the account is the program's group.
-    static let fingersOffService = "touchstone.fingers-off"
-
     /// Whether the user lets the calling program use fingers.
     ///
     /// Before the first unlock the items cannot be read, but no finger counts then either. If they are damaged, only the passcode
@@ -44,9 +41,9 @@ extension Visit {
     ) async throws(KeychainError) -> [ItemOwner] {
         var all = Dictionary(uniqueKeysWithValues: found.map { ($0.group, $0) })
         for item in try await owners.items(of: try groups.own) {
-            guard item.primaryKey[.service] == .string(Self.fingersOffService),
-                case .string(let name)? = item.primaryKey[.account], let group = AccessGroup(name)
-            else { continue }
+            guard let group = SettingItems.fingersOff.account(of: item).flatMap({ AccessGroup($0) }) else {
+                continue
+            }
             all[group, default: ItemOwner(group: group)].allowsFingers = false
         }
         return all.values.sorted { $0.group.name < $1.group.name }
@@ -71,17 +68,12 @@ extension Visit {
         let own = try groups.own
         guard isOff else {
             _ = try await calling(&prompts) { _ throws(KeychainError) in
-                try services.vault.delete(Self.query(group), groups: [own])
+                try services.vault.delete(SettingItems.fingersOff.query(group.name), groups: [own])
             }
             return
         }
         _ = try await calling(&prompts) { authorization throws(KeychainError) in
-            let item = NewItem(
-                itemClass: .genericPassword,
-                attributes: [.service: .string(Self.fingersOffService), .account: .string(group.name)],
-                accessControl: AccessControl(accessibility: .afterFirstUnlock),
-                data: nil
-            )
+            let item = SettingItems.fingersOff.item(group.name, .afterFirstUnlock)
             return try services.vault.add(item, group: own, authorization: authorization)
         }
     }
@@ -91,17 +83,6 @@ extension Visit {
         guard let owners = services.owners, let own = AccessGroup(ClientIdentity.ownGroup) else {
             return false
         }
-        return try owners.has(Self.query(group), in: own)
-    }
-
-    private static func query(_ group: AccessGroup?) -> ItemQuery {
-        var attributes: ItemAttributes = [.service: .string(fingersOffService)]
-        if let group { attributes[.account] = .string(group.name) }
-        return ItemQuery(
-            itemClass: .genericPassword,
-            attributes: attributes,
-            limit: .one,
-            returns: .persistentRef
-        )
+        return try owners.has(SettingItems.fingersOff.query(group?.name), in: own)
     }
 }

@@ -50,8 +50,7 @@ package actor TheftGuard: CredentialGuard {
         }
     }
 
-    /// The service of the items; the account is the record.
-    static let service = "touchstone.theft-protection"
+    private static let items = SettingItems.theftProtection
 
     private let vault: any ItemVault
     private let owners: any ItemOwners
@@ -252,36 +251,17 @@ package actor TheftGuard: CredentialGuard {
         return group
     }
 
-    private static func query(_ record: Record?) -> ItemQuery {
-        var attributes: ItemAttributes = [.service: .string(service)]
-        if let record { attributes[.account] = .string(record.text) }
-        return ItemQuery(
-            itemClass: .genericPassword,
-            attributes: attributes,
-            limit: .one,
-            returns: .persistentRef
-        )
-    }
-
     /// The stored records; of a keychain that was never protected at the cost of one look-up.
     private func records() async throws(KeychainError) -> [Record] {
         let group = try group()
-        guard try owners.has(Self.query(nil), in: group) else { return [] }
+        guard try owners.has(Self.items.query(nil), in: group) else { return [] }
         return try await owners.items(of: group).compactMap { item in
-            guard item.primaryKey[.service] == .string(Self.service),
-                case .string(let text)? = item.primaryKey[.account]
-            else { return nil }
-            return Record(text)
+            Self.items.account(of: item).flatMap { Record($0) }
         }
     }
 
     private func add(_ record: Record) async throws(KeychainError) {
-        let item = NewItem(
-            itemClass: .genericPassword,
-            attributes: [.service: .string(Self.service), .account: .string(record.text)],
-            accessControl: AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly),
-            data: nil
-        )
+        let item = Self.items.item(record.text, .afterFirstUnlockThisDeviceOnly)
         switch try vault.add(item, group: try group(), authorization: ItemAuthorization()) {
         case .done: break
         case .needsHardware: await vault.settle()
@@ -292,7 +272,7 @@ package actor TheftGuard: CredentialGuard {
     }
 
     private func remove(_ record: Record) async throws(KeychainError) {
-        if case .needsHardware = try vault.delete(Self.query(record), groups: [try group()]) {
+        if case .needsHardware = try vault.delete(Self.items.query(record.text), groups: [try group()]) {
             await vault.settle()
         }
     }
