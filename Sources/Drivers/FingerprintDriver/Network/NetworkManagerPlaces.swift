@@ -4,7 +4,7 @@ package import KeychainModel
 package enum NetworkManager {
     /// The bus name.
     package static let busName = "org.freedesktop.NetworkManager"
-    /// The path and interface of the manager.
+    /// The path of the manager.
     package static let path = "/org/freedesktop/NetworkManager"
     /// The interface of the manager.
     package static let managerInterface = busName

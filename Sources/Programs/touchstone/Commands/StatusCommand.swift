@@ -17,11 +17,11 @@ struct StatusCommand: ParsableCommand {
         let status = try RemoteKeychain.shared.status(promptsAt: .currentDisplay)
         // Nil from an older daemon, and while the broker cannot name this program, which the status says.
         let past = try? RemoteKeychain.shared.lastAuthentications()
-        // Nil before the first unlock, and in these cases.
-        let protection = try? RemoteKeychain.shared.protection()
         if json {
             Output.print(status.json(past).rendered())
         } else {
+            // Nil before the first unlock, and in these cases.
+            let protection = try? RemoteKeychain.shared.protection()
             for line in status.lines(past, protection) { print(line) }
         }
         if !status.storeFaults.isEmpty { throw status.isDiskFault ? ExitCode.notAvailable : .damaged }
