@@ -17,7 +17,7 @@ final class DeskWorld: Sendable {
     let reader = ScriptedReader()
     let engine: KeychainEngine
     let desk: Desk
-    private let path: String
+    let path: String
     private let ownsPath: Bool
 
     /// A new keychain, or that of another world that has released it, opened as by a new run of the daemon.
@@ -36,7 +36,7 @@ final class DeskWorld: Sendable {
         let theftGuard = TheftGuard(
             vault: engine.items,
             owners: engine.items,
-            places: NetworkManagerPlaces(busAddress: bus, callTimeout: .milliseconds(500)),
+            places: NetworkManagerPlaces(busAddress: bus, callTimeout: Deadline.patience),
             clock: clock,
             audit: Silence()
         )

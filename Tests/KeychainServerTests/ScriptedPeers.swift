@@ -37,7 +37,9 @@ final class ScriptedAuthenticator: Authenticator {
     }
 
     func evaluate(_ evaluation: Evaluation) async throws(AuthenticationError) -> AuthenticationProof {
-        asked.withLock { $0.append(evaluation) }
+        var kept = evaluation
+        kept.request = Self.withoutListener(evaluation.request)
+        asked.withLock { [kept] in $0.append(kept) }
         let factors = try await person(evaluation)
         var operation: AccessOperation?
         let satisfied: Set<AccessConstraint>
@@ -51,7 +53,8 @@ final class ScriptedAuthenticator: Authenticator {
     }
 
     func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
-        unlocks.withLock { $0.append(request) }
+        let kept = Self.withoutListener(request)
+        unlocks.withLock { $0.append(kept) }
         try onUnlock()
         let context = ContextID(connection: 0, number: 0)
         return Self.proof([.passcode], AuthenticationPolicy.satisfied(by: [.passcode]), nil, context)
@@ -91,6 +94,13 @@ final class ScriptedAuthenticator: Authenticator {
     func lock() async {}
     func lastAuthentications(for program: AccessGroup?) async -> [PastAuthentication] { [] }
     func status() async -> AuthenticationStatus { AuthenticationStatus(sensor: "scripted") }
+
+    /// The request with a listener of its own in place of the caller's, which holds the connection, and so this authenticator.
+    private static func withoutListener(_ request: PromptRequest) -> PromptRequest {
+        var request = request
+        if request.onMiss != nil { request.onMiss = { _ in } }
+        return request
+    }
 
     private static func proof(
         _ factors: Set<AuthenticationFactor>,
