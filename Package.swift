@@ -148,6 +148,14 @@ let layers: KeyValuePairs<String, [Target]> = [
         module("SystemFacts", ["CLinux", "KeychainModel"]),
         // The protocol between the daemon and the broker.
         module("BrokerProtocol", ["CBOR"]),
+        // Listening sockets and the processes at their other ends, for every door.
+        module(
+            "PeerSockets",
+            ["CLinux", "KeychainModel", "SecretMemory", "SystemFacts", "Threads"],
+            settings: requestPath
+        ),
+        // What ssh and its agent exchange: keys, signatures, requests, known hosts; no sockets.
+        module("SSHFormat", [crypto, cryptoExtras], settings: settings),
     ],
     "Core": [
         module(
@@ -163,7 +171,11 @@ let layers: KeyValuePairs<String, [Target]> = [
             ]
         ),
         // The use cases, written against the ports only; targets that speak a protocol with callers are its doors.
-        module("Desk", ["KeychainModel", "Primitives", "SecretMemory"], settings: requestPath),
+        module(
+            "Desk",
+            ["KeychainModel", "Primitives", "SecretMemory", "SystemFacts"],
+            settings: requestPath
+        ),
         // Moving a keychain to system mode and back, and the components of system mode; for the command line only.
         module("SystemMigration", ["CLinux", "KeychainModel"]),
     ],
@@ -186,9 +198,18 @@ let layers: KeyValuePairs<String, [Target]> = [
     "Doors": [
         module(
             "KeychainServer",
-            ["CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "SystemFacts", "Threads"],
+            ["CLinux", "Desk", "KeychainModel", "PeerSockets", "SecretMemory", "CBOR", "Threads"],
             settings: requestPath
-        )
+        ),
+        // The ssh-agent: the keys that every program of the user may use, each under its own rule.
+        module(
+            "SSHAgentServer",
+            [
+                "CBOR", "CLinux", "Desk", "KeychainModel", "PeerSockets", "Primitives", "SecretMemory",
+                "SSHFormat", "Threads",
+            ],
+            settings: requestPath
+        ),
     ],
     "Fronts": [
         module("KeychainClient", ["CLinux", "KeychainModel", "SecretMemory", "CBOR"]),
@@ -251,8 +272,9 @@ let layers: KeyValuePairs<String, [Target]> = [
             "TouchstoneDaemon",
             [
                 "AuthenticationEngine", "BrokerDriver", "Desk", "KeychainEngine", "KeychainServer",
-                "FingerprintDriver", "PinentryDriver", "Primitives", "TPMDriver", "KeychainModel",
-                "SecretMemory", "ServiceNotification", "CLinux", logging, serviceLifecycle, unixSignals,
+                "FingerprintDriver", "PeerSockets", "PinentryDriver", "Primitives", "SSHAgentServer",
+                "TPMDriver", "KeychainModel", "SecretMemory", "ServiceNotification", "CLinux", logging,
+                serviceLifecycle, unixSignals,
             ]
         ),
         program("touchstoned", ["TouchstoneDaemon"], linker: daemonLinkage),
@@ -280,7 +302,7 @@ let layers: KeyValuePairs<String, [Target]> = [
         program(
             "touchstone",
             [
-                "BrokerDriver", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory",
+                "BrokerDriver", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory", "SSHFormat",
                 "SystemMigration", "Threads", "CLinux", argumentParser, crypto,
             ],
             linker: commandLinkage
@@ -297,6 +319,7 @@ let tested: [Target] = [
     tests("PrimitivesTests", ["Primitives", "SecretMemory", crypto]),
     tests("CBORTests", ["CBOR", "TouchstoneTesting"]),
     tests("WebAuthnModelTests", ["CBOR", "WebAuthnModel"]),
+    tests("SSHFormatTests", ["SSHFormat", crypto, cryptoExtras]),
     tests("KeychainModelTests", ["CBOR", "KeychainModel", "SecretMemory", "TouchstoneTesting"]),
     // What never changes unnoticed: the bytes of messages, and the strings that are stored or derive keys.
     tests(
@@ -354,13 +377,17 @@ let tested: [Target] = [
     tests(
         "DeskTests",
         [
-            "AuthenticationEngine", "CBOR", "Desk", "FingerprintDriver", "KeychainEngine", "KeychainModel",
-            "SecretMemory", "Threads", "TouchstoneTesting",
+            "AuthenticationEngine", "CBOR", "CLinux", "Desk", "FingerprintDriver", "KeychainEngine",
+            "KeychainModel", "PeerSockets", "SecretMemory", "SSHAgentServer", "SSHFormat", "Threads",
+            "TouchstoneTesting", crypto,
         ]
     ),
     tests(
         "KeychainServerTests",
-        ["CBOR", "Desk", "KeychainModel", "KeychainServer", "SecretMemory", "TouchstoneTesting"]
+        [
+            "CBOR", "Desk", "KeychainModel", "KeychainServer", "PeerSockets", "SecretMemory",
+            "TouchstoneTesting",
+        ]
     ),
     // A scripted daemon for the client's socket.
     .target(
@@ -695,7 +722,7 @@ case "fuzz":
                 "CLibFuzzer", "CLinux", "CTSS2", "CoreFoundation", "CBOR", "SecretMemory", "KeychainModel",
                 "WebAuthnModel", "Desk", "KeychainEngine", "PinentryDriver", "Primitives",
                 "FingerprintDriver", "TPMDriver",
-                "KeychainServer", "KeychainClient", "Security", "DaemonConfiguration",
+                "KeychainServer", "KeychainClient", "Security", "SSHFormat", "DaemonConfiguration",
             ],
             path: "Fuzz/Sources/fuzz",
             swiftSettings: nearC,

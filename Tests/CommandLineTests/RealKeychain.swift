@@ -18,13 +18,20 @@ final class RealKeychain: Sendable {
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
     private let bus: PrivateBus?
+    private let variables: [String: String]
 
     /// Creates the home directory; nothing is running yet.
     ///
     /// `program` is the pinentry, scripted by default; `bus` is the system bus with fprintd, nil for none;
-    /// `settings` are additional lines of the daemon's configuration.
-    init(pinentry program: String? = nil, bus: PrivateBus? = nil, settings: [String] = []) throws {
+    /// `settings` are additional lines of the daemon's configuration, `variables` additional ones of the commands' environment.
+    init(
+        pinentry program: String? = nil,
+        bus: PrivateBus? = nil,
+        settings: [String] = [],
+        variables: [String: String] = [:]
+    ) throws {
         self.bus = bus
+        self.variables = variables
         home = try TemporaryHome()
         terminal = try PseudoTerminal()
         pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: home.path)
@@ -42,8 +49,12 @@ final class RealKeychain: Sendable {
     }
 
     /// Creates a keychain and sets it up.
-    static func ready(bus: PrivateBus? = nil, settings: [String] = []) async throws -> RealKeychain {
-        let keychain = try RealKeychain(bus: bus, settings: settings)
+    static func ready(
+        bus: PrivateBus? = nil,
+        settings: [String] = [],
+        variables: [String: String] = [:]
+    ) async throws -> RealKeychain {
+        let keychain = try RealKeychain(bus: bus, settings: settings, variables: variables)
         let result = try await keychain.run("setup")
         guard result.status == 0 else { throw TestKitError.unexpected(result.errors) }
         return keychain
@@ -60,6 +71,13 @@ final class RealKeychain: Sendable {
     /// The number of prompts shown so far.
     var prompts: Int { pinentry.notes.count }
 
+    /// The texts of the prompts so far, with their line breaks.
+    var boxes: [String] {
+        pinentry.received.filter { $0.hasPrefix("SETDESC ") }.map {
+            String($0.dropFirst(8)).replacing("%0A", with: "\n").replacing("%25", with: "%")
+        }
+    }
+
     /// Runs `touchstone` in the terminal's session and captures its output.
     func run(_ arguments: String..., input: String? = nil, hasTerminal: Bool = true) async throws
         -> CommandResult
@@ -75,7 +93,7 @@ final class RealKeychain: Sendable {
         run.arguments = arguments
         run.terminal = hasTerminal ? try PseudoTerminal() : nil
         run.input = input.map { .octets(Array($0.utf8)) } ?? .nothing
-        run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned]
+        run.environment = variables.merging(["TOUCHSTONE_DAEMON": Programs.touchstoned]) { $1 }
         return try await run.run()
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import KeychainModel
 import KeychainServer
+import PeerSockets
 import Testing
 import TouchstoneTesting
 

@@ -1,6 +1,7 @@
 import Glibc
 import KeychainModel
 import KeychainServer
+import PeerSockets
 import Testing
 import TouchstoneTesting
 

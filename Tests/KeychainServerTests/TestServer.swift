@@ -2,6 +2,7 @@ import Desk
 import Glibc
 import KeychainModel
 import KeychainServer
+import PeerSockets
 import SecretMemory
 import TouchstoneTesting
 

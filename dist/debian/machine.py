@@ -417,7 +417,7 @@ def sandbox():
         "User": "touchstone", "NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "ProtectSystem": "strict",
         "ProtectHome": "yes", "PrivateNetwork": "yes", "PrivateIPC": "yes", "DevicePolicy": "closed",
         "DeviceAllow": "/dev/tpmrm0 rw", "MemoryDenyWriteExecute": "yes", "RestrictNamespaces": "yes",
-        "MemoryMax": str(256 << 20), "MemorySwapMax": "0", "TasksMax": "384", "ProtectProc": "invisible",
+        "MemoryMax": str(256 << 20), "MemorySwapMax": "0", "TasksMax": "512", "ProtectProc": "invisible",
     }
     seen = shown(DAEMON, *wanted)
     different = {name: seen.get(name) for name in wanted if seen.get(name) != wanted[name]}

@@ -117,4 +117,7 @@ extension Visit {
             throw KeychainError(.missingEntitlement)
         }
     }
+
+    /// Whether the caller is the daemon's own command.
+    var isCommand: Bool { (try? requireCommand()) != nil }
 }

@@ -37,7 +37,8 @@ package final class Asker: Sendable {
             pid: caller.pid,
             processStart: caller.processStart,
             program: nil,
-            accessGroup: unknownGroup
+            accessGroup: unknownGroup,
+            keyDoor: caller.keyDoor
         )
     }
 

@@ -38,6 +38,7 @@ package struct ClientIdentity: Sendable {
     ///   - program: the program's path; nil if it cannot be determined reliably.
     ///   - fault: why the program could not be looked up; nil if it could.
     ///   - role: the role that decides its methods.
+    ///   - keyDoor: the door of keys that it came by, through which it may use the keys of every program of the user.
     ///   - isStill: checks whether the process still runs that program; nil if that cannot be determined.
     /// - Returns: the caller's identity with the groups it may use.
     package func asker(
@@ -47,6 +48,7 @@ package struct ClientIdentity: Sendable {
         program: String?,
         fault: DriverCause? = nil,
         role: AskerRole = .app,
+        keyDoor: String? = nil,
         isStill: (@Sendable () -> Bool)?
     ) -> Asker {
         let caller = Caller(
@@ -54,7 +56,8 @@ package struct ClientIdentity: Sendable {
             pid: pid,
             processStart: processStart,
             program: program,
-            accessGroup: group(of: program)
+            accessGroup: group(of: program),
+            keyDoor: keyDoor
         )
         return Asker(
             caller,
@@ -72,9 +75,11 @@ package struct ClientIdentity: Sendable {
         let former = caller.program.flatMap { program in
             program == ownProgram && !ownHasFormerGroup ? nil : AccessGroup(program)
         }
+        let isOwn = caller.program != nil && caller.program == ownProgram
         return EntitledGroups(
             own: caller.accessGroup,
-            granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? [])
+            granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? []),
+            onRequest: isOwn || caller.keyDoor != nil ? [NamedKey.group] : []
         )
     }
 

@@ -4,12 +4,15 @@ import KeychainModel
 struct EntitledGroups: Sendable {
     /// The group of items that name no group.
     let own: AccessGroup
-    /// All groups without duplicates, its own first.
+    /// The groups that a query searches which names none, without duplicates, its own first.
     let all: [AccessGroup]
+    /// These, and those that a request has to name.
+    let usable: [AccessGroup]
 
-    init(own: AccessGroup, granted: [AccessGroup]) {
+    init(own: AccessGroup, granted: [AccessGroup], onRequest: [AccessGroup] = []) {
         self.own = own
         all = [own] + granted.filter { $0 != own }
+        usable = all + onRequest
     }
 
     /// The group that attributes name; nil if they name none.
@@ -35,7 +38,7 @@ struct EntitledGroups: Sendable {
     /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func own(or named: AccessGroup?) throws(KeychainError) -> AccessGroup {
         guard let named else { return own }
-        guard all.contains(named) else { throw KeychainError(.missingEntitlement) }
+        guard usable.contains(named) else { throw KeychainError(.missingEntitlement) }
         return named
     }
 

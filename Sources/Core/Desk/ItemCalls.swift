@@ -127,10 +127,10 @@ extension Visit {
             )
             let count = try await calling(&prompts) { (authorization) throws(KeychainError) in
                 try await observe(for: body.accessControl)
-                // All groups: the query names the group to search, the attributes the group to move items to.
+                // The query names the group to search, the attributes the group to move items to.
                 return try services.vault.update(
                     query,
-                    groups: try groups.all,
+                    groups: try query.attributes[.accessGroup] == nil ? groups.all : groups.usable,
                     changes: Self.changes(body),
                     authorization: authorization
                 )

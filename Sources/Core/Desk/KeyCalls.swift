@@ -29,7 +29,7 @@ extension Visit {
         try await serving(.readKey) { () async throws(KeychainError) in
             var prompts = PromptBudget(context: nil, request: nil, prompt: body.prompt)
             let key = try await unlocking(&prompts) { () throws(KeychainError) in
-                try await services.keys.key(body.representation, groups: try groups.all)
+                try await services.keys.key(body.representation, groups: try groups.usable)
             }
             record("read")
             return key
@@ -37,18 +37,25 @@ extension Visit {
     }
 
     /// Uses a key; proofs given for this call are valid for its operation only.
-    package func useKey(_ body: UseKey, request: UInt64) async throws(KeychainError) -> SecretBytes {
+    ///
+    /// `purpose` is what the door knows of it, for the log.
+    package func useKey(
+        _ body: UseKey,
+        request: UInt64,
+        purpose: String? = nil
+    ) async throws(KeychainError) -> SecretBytes {
         try await serving(.useKey) { () async throws(KeychainError) in
             let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
                 authorization async throws(KeychainError) in
                 try await services.keys.use(
                     body.representation,
                     for: body.use,
-                    groups: try groups.all,
+                    groups: try groups.usable,
                     authorization: authorization
                 )
             }
-            record(Self.verb(of: body.use))
+            // The command uses no keys but named ones.
+            record(Self.verb(of: body.use), purpose ?? (isCommand ? "'\(body.prompt.reason)'" : nil))
             return result
         }
     }
@@ -61,7 +68,7 @@ extension Visit {
                 try await services.keys.attest(
                     body.representation,
                     qualifyingData: body.qualifyingData,
-                    groups: try groups.all,
+                    groups: try groups.usable,
                     authorization: authorization
                 )
             }
@@ -115,7 +122,13 @@ extension Visit {
         }
     }
 
-    private func record(_ verb: StaticString) {
-        services.audit.record(AuditEvent(.keyAccessed, caller: caller, detail: "\(verb)"))
+    private func record(_ verb: StaticString, _ purpose: String? = nil) {
+        let event =
+            if let purpose {
+                AuditEvent(.namedKeyUsed, caller: caller, detail: "\(verb) \(purpose)")
+            } else {
+                AuditEvent(.keyAccessed, caller: caller, detail: "\(verb)")
+            }
+        services.audit.record(event)
     }
 }

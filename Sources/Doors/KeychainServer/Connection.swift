@@ -1,6 +1,7 @@
 import Desk
 import Glibc
 import KeychainModel
+import PeerSockets
 import SecretMemory
 
 /// One client connection: its socket, its thread, and its running requests.

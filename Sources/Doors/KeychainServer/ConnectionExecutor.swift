@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import PeerSockets
 import SecretMemory
 
 /// Runs the requests of one connection on the connection's own thread, between two polls of its socket.

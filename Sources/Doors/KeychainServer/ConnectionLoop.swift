@@ -2,6 +2,7 @@ import CLinux
 import Desk
 import Glibc
 import KeychainModel
+import PeerSockets
 import SecretMemory
 
 /// The locked memory of a request, released with the last reference.

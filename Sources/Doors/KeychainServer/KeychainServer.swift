@@ -2,6 +2,7 @@ import CLinux
 package import Desk
 import Glibc
 package import KeychainModel
+package import PeerSockets
 import SecretMemory
 import Threads
 
@@ -47,15 +48,7 @@ package final class KeychainServer: Sendable {
     private let namer: any ProgramNamer
     private let owner: Owner
     private let agentGroup: UInt32?
-    private let stopSignal: CInt
-    /// Connections with descriptors from this number on are closed, so that the rest of the daemon has some: libdispatch opens a file each
-    /// second to watch its threads, and ends the process if it cannot.
-    private let mostDescriptors: CInt = {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return CInt(clamping: limit.rlim_cur) - descriptorsKept
-    }()
-    private static let descriptorsKept: CInt = 8
+    private let acceptor: Acceptor
     private let state = Guarded(State())
 
     /// Prepares to serve the programs of `owner` only.
@@ -76,25 +69,26 @@ package final class KeychainServer: Sendable {
         self.namer = namer ?? ProcessNamer()
         self.owner = owner
         self.agentGroup = agentGroup
-        stopSignal = clinux_eventfd(0)
-        guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
+        acceptor = try Acceptor()
     }
-
-    deinit { close(stopSignal) }
 
     /// Starts to accept clients on a new thread.
     package func start(_ listener: consuming Listener) throws(ServerError) {
         state.withLock { $0.isAccepting = true }
-        let box = ListenerBox(listener)
-        let failure = BlockingThread.start { [self] in
-            guard let listener = box.take() else { return }
-            acceptClients(on: listener)
+        do throws(ServerError) {
+            try acceptor.start(listener) { [self] event in
+                switch event {
+                case .client(let socket): serve(socket)
+                case .refused(let reason): record(nil, reason)
+                case .nameChecked(let isLost): noteName(isLost: isLost)
+                case .ended:
+                    state.withLock { $0.isAccepting = false }
+                    tellWhenQuiet()
+                }
+            }
+        } catch {
             state.withLock { $0.isAccepting = false }
-            tellWhenQuiet()
-        }
-        guard failure == 0 else {
-            state.withLock { $0.isAccepting = false }
-            throw ServerError(call: "pthread_create", errno: failure)
+            throw error
         }
     }
 
@@ -118,8 +112,7 @@ package final class KeychainServer: Sendable {
     /// - Parameter grace: after this time, connections whose peers do not read are shut down.
     package func stop(grace: Duration = .seconds(5)) async {
         state.withLock { $0.isStopping = true }
-        var one: UInt64 = 1
-        _ = unsafe write(stopSignal, &one, MemoryLayout<UInt64>.size)
+        acceptor.stop()
         for connection in connections { connection.stop() }
         let cut = Task {
             try await Task.sleep(for: grace)
@@ -134,53 +127,10 @@ package final class KeychainServer: Sendable {
 
     private var connections: [Connection] { state.withLock { Array($0.connections.values) } }
 
-    // MARK: Accepting
-
-    private func acceptClients(on listener: borrowing Listener) {
-        // Closed when no descriptor is left, so that a client can be refused instead of left waiting.
-        var spare = Self.openSpare()
-        while true {
-            let wake = waitForClient(listener.socket, changes: listener.changes)
-            guard !wake.stops else { break }
-            if listener.changes >= 0 { checkName(of: listener) }
-            guard wake.isClient else { continue }
-            let socket = clinux_accept(listener.socket)
-            if socket >= 0 {
-                if socket < mostDescriptors {
-                    serve(socket)
-                } else {
-                    record(nil, ServerError(call: "accept", errno: EMFILE).detail)
-                    close(socket)
-                    waitForStop(milliseconds: 50)
-                }
-                continue
-            }
-            let failure = errno
-            // The client disconnected, or a signal came: another client may be waiting already.
-            if failure == ECONNABORTED || failure == EINTR { continue }
-            if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) {
-                if spare >= 0 { close(spare) }
-                let socket = clinux_accept(listener.socket)
-                if socket >= 0 {
-                    record(nil, ServerError(call: "accept", errno: failure).detail)
-                    close(socket)
-                }
-                spare = Self.openSpare()
-            }
-            waitForStop(milliseconds: 50)
-        }
-        if spare >= 0 { close(spare) }
-        listener.removeName()
-    }
-
-    private static func openSpare() -> CInt { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
-
     /// Records, once for each loss, that the socket's path no longer leads here: another program may answer instead.
     ///
     /// The status does not report it, because a client that queries it reaches that other program.
-    private func checkName(of listener: borrowing Listener) {
-        listener.takeChanges()
-        let isLost = !listener.hasItsName()
+    private func noteName(isLost: Bool) {
         let isDue = state.withLock { state in
             defer { state.isNameLost = isLost }
             guard isLost, !state.isNameLost else { return false }
@@ -192,25 +142,6 @@ package final class KeychainServer: Sendable {
         desk.services.audit.record(
             AuditEvent(.tamperDetected, detail: "socket: its path names another file, or none")
         )
-    }
-
-    /// Waits for the stop signal, a client or a change of the socket's directory.
-    private func waitForClient(_ socket: CInt, changes: CInt) -> (stops: Bool, isClient: Bool) {
-        var descriptors = (
-            pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: changes, events: Int16(POLLIN), revents: 0)
-        )
-        _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
-            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 3) { unsafe poll($0, 3, -1) }
-        }
-        // If a signal ended the wait, no descriptor is ready: accept(2) then reports that no client is waiting.
-        return (descriptors.0.revents != 0, descriptors.1.revents != 0 || descriptors.2.revents == 0)
-    }
-
-    private func waitForStop(milliseconds: CInt) {
-        var descriptor = pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0)
-        _ = unsafe poll(&descriptor, 1, milliseconds)
     }
 
     // MARK: Admission
@@ -249,7 +180,16 @@ package final class KeychainServer: Sendable {
     /// Identifies the peer; the pidfd is closed afterwards, so that a served connection holds none.
     private func asker(of arrival: Guarded<PeerCredentials?>, in role: AskerRole) -> Asker {
         guard let peer = arrival.withLock({ $0.take() }) else { preconditionFailure("it arrives once") }
-        return identity.asker(of: peer, in: role, namedBy: namer)
+        return asker(peer, in: role, namedBy: namer)
+    }
+
+    private func asker(
+        _ peer: PeerCredentials,
+        in role: AskerRole,
+        namedBy namer: (any ProgramNamer)?
+    ) -> Asker {
+        let look = peer.process.flatMap { namer?.look(at: $0) } ?? .nothing
+        return identity.asker(uid: peer.uid, pid: peer.pid, look, in: role)
     }
 
     /// Serves a client of the owner until it disconnects.
@@ -302,7 +242,7 @@ package final class KeychainServer: Sendable {
         _ status: Status,
         cause: DriverCause? = nil
     ) {
-        let asker = identity.asker(of: peer, in: role(of: peer), namedBy: namer.waits ? nil : namer)
+        let asker = asker(peer, in: role(of: peer), namedBy: namer.waits ? nil : namer)
         record(asker.caller, reason)
         let error = KeychainError(status, cause: cause, remedy: .retry)
         try? Frame.send(RequestHandler.failed(error, id: 0), to: socket, waits: false) {
@@ -326,13 +266,4 @@ package final class KeychainServer: Sendable {
         }
         for continuation in waiting { continuation.resume() }
     }
-}
-
-/// Carries the listener, which cannot be copied, to the accepting thread.
-private final class ListenerBox: Sendable {
-    private let listener: Guarded<Listener?>
-
-    init(_ listener: consuming Listener) { self.listener = Guarded(listener) }
-
-    func take() -> Listener? { listener.withLock { $0.take() } }
 }

@@ -32,7 +32,11 @@ public struct BrokerNamer: ProgramNamer {
             return ProgramLook(fault: DriverCause(.programUnverified, detail: reason))
         }
         guard let start = answer.reply.number(.start), start > 0 else { return .nothing }
-        return ProgramLook(processStart: start, program: Self.program(answer))
+        return ProgramLook(
+            processStart: start,
+            program: Self.program(answer),
+            terminal: answer.reply.number(.terminal)
+        )
     }
 
     private static func program(_ answer: Broker.Answer) -> RunningProgram? {

@@ -40,22 +40,6 @@ private enum Terminal {
 
     /// The controlling terminal, from its device number in `/proc/self/stat` (proc(5), field 7).
     static func controlling() -> String? {
-        ProcessStat(of: getpid()).flatMap { path(ofDevice: UInt32($0.terminal)) }
-    }
-
-    private static func path(ofDevice device: UInt32) -> String? {
-        let major = (device >> 8) & 0xFFF
-        let minor = (device & 0xFF) | ((device >> 12) & 0xFFF00)
-        // Linux's admin-guide/devices.txt: 136 to 143 are Unix98 terminals, 4 the consoles and the serial lines.
-        let path: String
-        switch major {
-        case 136...143: path = "/dev/pts/\((major - 136) * 256 + minor)"
-        case 4 where minor < 64: path = "/dev/tty\(minor)"
-        case 4: path = "/dev/ttyS\(minor - 64)"
-        default: return nil
-        }
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }
-        return path
+        ProcessStat(of: getpid()).flatMap { TerminalPath.path(ofDevice: $0.terminal) }
     }
 }

@@ -75,6 +75,9 @@ public final class RemoteKeychain: Sendable {
         return DaemonStart.configurationFault(at: shared.daemon, for: layout)
     }
 
+    /// The path of the keychain's ssh-agent, whether or not it listens now; nil without a home.
+    package var agentSocket: String? { (systemInForce?.layout ?? layout)?.agentSocket }
+
     /// The layout of this user's keychain in system mode; nil in per-user mode.
     package static func systemLayout() -> Layout? { shared.systemInForce?.layout }
 

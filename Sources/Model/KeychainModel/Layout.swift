@@ -18,6 +18,8 @@ public struct Layout: Sendable, Equatable {
 
     /// The socket that the daemon listens on.
     public var socket: String { runtimeDirectory + "/socket" }
+    /// The socket of the ssh-agent (`SSH_AUTH_SOCK`).
+    public var agentSocket: String { runtimeDirectory + "/ssh-agent" }
     /// The longest socket path that `sockaddr_un` holds, without its NUL.
     public static let longestSocketPath = 107
 

@@ -18,6 +18,8 @@ package enum StoreFile: String, CaseIterable, Sendable {
     /// A copy of damaged items for a repair.
     case savedItems = "items.sqlite.saved"
     case repairMark = "repair"
+    /// The public keys that the ssh-agent lists before the first unlock.
+    case publicKeys = "ssh-keys"
     /// New items are complete and get their name once there is a keybag.
     case setUpMark = "setup"
 

@@ -6,13 +6,17 @@ import KeychainEngine
 import KeychainModel
 import KeychainServer
 import Logging
+import PeerSockets
 import PinentryDriver
+import SSHAgentServer
 
 /// The daemon's parts, connected: the one place that knows them all.
 struct Keychain: Sendable {
     let authenticator: AuthenticationEngine
     let engine: KeychainEngine
     let server: KeychainServer
+    /// The ssh-agent.
+    let agent: SSHAgentServer
     let sensorWatch: SensorWatch
     /// The owner's sessions.
     let sessionWatch: SessionWatch
@@ -31,6 +35,7 @@ struct Keychain: Sendable {
         accessGroups: AccessGroupManifest,
         sensors: SensorTable,
         pinentry: PinentryEnvironment,
+        home: String?,
         audit: AuditTrail,
         logger: Logger
     ) throws(StartError) {
@@ -40,8 +45,10 @@ struct Keychain: Sendable {
         sessionWatch = Self.sessionWatch(owner, settings, parts, audit, logger)
         screenSaverWatch = Self.screenSaverWatch(settings, pinentry, audit)
         let theftGuard: TheftGuard
+        let publicKeys: PublicKeysFile
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
+            publicKeys = PublicKeysFile(directory: directory)
             let (hardware, obstacle) = Hardware.find(
                 settings,
                 transport: parts.tpm,
@@ -114,13 +121,24 @@ struct Keychain: Sendable {
             limits: DeskLimits(longestRequest: Frame.longest),
             agents: agents?.roster
         )
+        let identity = ClientIdentity(manifest: accessGroups)
         do throws(ServerError) {
             server = try KeychainServer(
                 desk: desk,
-                identity: ClientIdentity(manifest: accessGroups),
+                identity: identity,
                 namer: broker.map(BrokerNamer.init),
                 owner: owner,
                 agentGroup: agents?.groupNumber
+            )
+            agent = try SSHAgentServer(
+                desk: desk,
+                identity: identity,
+                namer: broker.map(BrokerNamer.init),
+                owner: owner,
+                names: HostNames(
+                    paths: (home.map { ["\($0)/.ssh/known_hosts"] } ?? []) + [HostNames.systemFile]
+                ),
+                notes: publicKeys
             )
         } catch {
             throw StartError(error)

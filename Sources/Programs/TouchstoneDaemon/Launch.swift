@@ -6,7 +6,9 @@ import KeychainEngine
 import KeychainModel
 import KeychainServer
 import Logging
+import PeerSockets
 import Primitives
+import SSHAgentServer
 import SecretMemory
 import ServiceLifecycle
 import ServiceNotification
@@ -74,6 +76,7 @@ struct Launch: Sendable {
                 accessGroups: accessGroups,
                 sensors: sensors,
                 pinentry: environment.pinentry,
+                home: environment.home,
                 audit: audit,
                 logger: logger
             )
@@ -86,6 +89,7 @@ struct Launch: Sendable {
         } catch {
             throw StartError(error)
         }
+        startAgent(keychain, logger)
         logger.notice("listening", metadata: ["pid": "\(getpid())", "version": "\(ProductVersion.text)"])
         manager.ready(status: "Listening")
         report?.ready()
@@ -93,6 +97,7 @@ struct Launch: Sendable {
         await runServices(keychain, logger)
         manager.stopping()
         await keychain.server.stop()
+        await keychain.agent.stop()
         await keychain.authenticator.lock()
         // Writes the database's log back: records that are only in the log would be lost with it.
         await keychain.engine.close()
@@ -119,8 +124,13 @@ struct Launch: Sendable {
                 authenticator: keychain.authenticator,
                 logger: logger
             ),
-            ServerService(server: keychain.server),
-            IdleService(server: keychain.server, keybag: keychain.engine.keybag, limit: settings.idleExit),
+            ServerService(server: keychain.server, agent: keychain.agent),
+            IdleService(
+                server: keychain.server,
+                agent: keychain.agent,
+                keybag: keychain.engine.keybag,
+                limit: settings.idleExit
+            ),
             CodeMemoryService(),
         ]
         let group = ServiceGroup(
@@ -160,6 +170,19 @@ struct Launch: Sendable {
                 guard ContinuousClock.now < deadline else { throw StartError(error) }
                 _ = poll(nil, 0, 10)
             }
+        }
+    }
+
+    /// Starts the ssh-agent; the keychain is served without it too.
+    private func startAgent(_ keychain: Keychain, _ logger: Logger) {
+        do throws(ServerError) {
+            if let socket = environment.agentSocket {
+                try keychain.agent.start(try Listener(adoptingBesideMain: socket))
+            } else if mode == .perUser {
+                try keychain.agent.start(try Listener(besideMain: layout.agentSocket))
+            }
+        } catch {
+            logger.error("the ssh-agent does not listen", metadata: ["reason": "\(error.detail)"])
         }
     }
 

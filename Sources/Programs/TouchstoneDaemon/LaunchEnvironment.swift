@@ -1,19 +1,25 @@
 import CLinux
 import Glibc
 import KeychainModel
+import PeerSockets
 import PinentryDriver
 
 /// The daemon's environment, read before the daemon clears it.
 struct LaunchEnvironment: Sendable {
     /// The location of the keychain; nil without a home.
     let layout: Layout?
+    /// `HOME`; nil in system mode, where the daemon may not read the owner's files.
+    let home: String?
     /// The session variables for prompts on a display; empty in system mode.
     let pinentry: PinentryEnvironment
     /// `NOTIFY_SOCKET`: the socket on which the service manager receives readiness.
     let notifySocket: String?
-    /// The listening socket that the service manager passed; `SD_LISTEN_FDS_START` is 3.
+    /// The listening socket that the service manager passed.
     let activationSocket: CInt?
+    /// The listening socket of the ssh-agent that the service manager passed, told by the name it is bound to.
+    let agentSocket: CInt?
 
+    /// `SD_LISTEN_FDS_START`.
     private static let firstActivationSocket: CInt = 3
     /// For libraries that look up programs later.
     private static let path = "/usr/bin:/bin"
@@ -51,11 +57,15 @@ struct LaunchEnvironment: Sendable {
     /// `systemOwner` is the keychain's owner in system mode; nil for per-user mode, in which the environment determines
     /// all paths.
     static func take(systemOwner: Owner?) -> LaunchEnvironment {
+        let sockets = activationSockets()
+        let agent = sockets.first { Listener.path(of: $0)?.hasSuffix("/ssh-agent") == true }
         let taken = LaunchEnvironment(
             layout: systemOwner.map { .ofSystem(uid: $0.uid) } ?? Layout(variable: variable),
+            home: systemOwner == nil ? variable("HOME") : nil,
             pinentry: systemOwner == nil ? .current : PinentryEnvironment(),
             notifySocket: variable("NOTIFY_SOCKET"),
-            activationSocket: activationSocket()
+            activationSocket: sockets.first { $0 != agent },
+            agentSocket: agent
         )
         _ = clinux_clear_environment()
         unsafe setenv("PATH", path, 1)
@@ -64,11 +74,11 @@ struct LaunchEnvironment: Sendable {
     }
 
     /// sd_listen_fds(3): the variables apply only to the process that they name.
-    private static func activationSocket() -> CInt? {
+    private static func activationSockets() -> [CInt] {
         guard let pid = variable("LISTEN_PID").flatMap({ pid_t($0) }), pid == getpid(),
-            let count = variable("LISTEN_FDS").flatMap({ Int($0) }), count == 1
-        else { return nil }
-        return firstActivationSocket
+            let count = variable("LISTEN_FDS").flatMap({ CInt($0) }), (1...2).contains(count)
+        else { return [] }
+        return (0..<count).map { firstActivationSocket + $0 }
     }
 
     private static func variable(_ name: String) -> String? {

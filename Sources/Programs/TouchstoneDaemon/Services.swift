@@ -2,15 +2,18 @@ import AuthenticationEngine
 import CLinux
 import KeychainModel
 import KeychainServer
+import SSHAgentServer
 import ServiceLifecycle
 
 /// Serves clients until the daemon ends; their prompts are then removed first.
 struct ServerService: Service {
     let server: KeychainServer
+    let agent: SSHAgentServer
 
     func run() async throws {
         try? await gracefulShutdown()
         await server.stop()
+        await agent.stop()
     }
 }
 
@@ -28,6 +31,7 @@ struct SensorService: Service {
 /// Ends the daemon when it was idle for a while and holds no keys.
 struct IdleService: Service {
     let server: KeychainServer
+    let agent: SSHAgentServer
     let keybag: any KeybagKeeper
     let limit: Duration?
 
@@ -38,7 +42,7 @@ struct IdleService: Service {
         }
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                let left = limit - (server.idleTime ?? .zero)
+                let left = limit - min(server.idleTime ?? .zero, agent.idleTime ?? .zero)
                 if left <= .zero, await !hasKeys() { return }
                 try? await Task.sleep(for: left <= .zero ? limit : left)
             }

@@ -1,7 +1,7 @@
 import Glibc
 import KeychainEngine
 import KeychainModel
-import KeychainServer
+import PeerSockets
 import Primitives
 import SecretMemory
 

@@ -47,7 +47,10 @@ struct Touchstone: ParsableCommand {
             ),
             CommandGroup(
                 name: "For other programs",
-                subcommands: [GitCredentialCommand.self, DockerCredentialCommand.self]
+                subcommands: [
+                    KeyCommand.self, GitSignCommand.self, GitCredentialCommand.self,
+                    DockerCredentialCommand.self,
+                ]
             ),
         ]
     )

@@ -214,7 +214,8 @@ enum EngineStrings {
                     "keybag", "keybag.copy", "device.key", "tpm.notes", "attempts", "items.sqlite",
                     "items.sqlite-wal", "items.sqlite-mark", "items.sqlite-shm", "items.sqlite-journal",
                     "import",
-                    "items.sqlite.new", "items.sqlite.saved", "repair", "setup", "daemon.log", "moved",
+                    "items.sqlite.new", "items.sqlite.saved", "repair", "ssh-keys", "setup", "daemon.log",
+                    "moved",
                     "former-", "former.new", "items.sqlite.damaged-", "export.new", "TchSlog1",
                 ],
                 all: StoreFile.allCases.map(\.rawValue) + [

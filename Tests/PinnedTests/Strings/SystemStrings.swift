@@ -64,11 +64,38 @@ enum SystemStrings {
                 bytes: DomainState.of(GoldenValues.bytes(0, 32), for: group)
             ),
             StoredString(
-                "groups of programs without a path, and of the command",
-                ["unknown", "touchstone"],
-                all: [ClientIdentity.unknownGroup, ClientIdentity.ownGroup]
+                "groups of programs without a path, of the command, and of the keys of all programs",
+                ["unknown", "touchstone", "touchstone.keys"],
+                all: [ClientIdentity.unknownGroup, ClientIdentity.ownGroup, NamedKey.group.name]
+            ),
+            StoredString(
+                "attributes of the item of a key",
+                [
+                    "acct=name", "agrp=touchstone.keys", "gena=0102", "key.hosts=host SHA256:x",
+                    "key.representation=0304", "labl=name", "nkey=81420304", "svce=touchstone.key",
+                ],
+                all: namedKey()
             ),
         ]
+    }
+
+    private static func namedKey() -> [String] {
+        let key = EnclaveKey(
+            representation: [3, 4],
+            publicKey: [1, 2],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            isHardware: false
+        )
+        let host = NamedKey.Host(name: "host", fingerprint: "SHA256:x")
+        let attributes = NamedKey(name: "name", key: key, hosts: host.map { [$0] } ?? []).attributes
+        return attributes.map { key, value in
+            switch value {
+            case .string(let text): "\(key.rawValue)=\(text)"
+            case .data(let octets):
+                "\(key.rawValue)=" + octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            default: key.rawValue
+            }
+        }.sorted()
     }
 
     private static func bus() -> [StoredString] {
@@ -121,14 +148,19 @@ enum SystemStrings {
             StoredString(
                 "places of the files",
                 [
-                    "/run/user/1000/touchstone/socket", "/run/user/1000/touchstone/lock",
+                    "/run/user/1000/touchstone/socket", "/run/user/1000/touchstone/ssh-agent",
+                    "/run/user/1000/touchstone/lock",
                     "/home/me/.local/share/touchstone", "/home/me/.config/touchstone/touchstoned.conf",
-                    "/tmp/t/run/socket", "/tmp/t/run/lock", "/tmp/t/data", "/tmp/t/touchstoned.conf",
-                    "/run/touchstone/1000/socket", "/var/lib/touchstone/1000/lock",
+                    "/tmp/t/run/socket", "/tmp/t/run/ssh-agent", "/tmp/t/run/lock", "/tmp/t/data",
+                    "/tmp/t/touchstoned.conf",
+                    "/run/touchstone/1000/socket", "/run/touchstone/1000/ssh-agent",
+                    "/var/lib/touchstone/1000/lock",
                     "/var/lib/touchstone/1000",
                     "/etc/touchstone/touchstoned.conf",
                 ],
-                all: places.flatMap { [$0.socket, $0.lockFile, $0.dataDirectory, $0.configurationFile] }
+                all: places.flatMap {
+                    [$0.socket, $0.agentSocket, $0.lockFile, $0.dataDirectory, $0.configurationFile]
+                }
             ),
             StoredString(
                 "further files, and the group of agents",

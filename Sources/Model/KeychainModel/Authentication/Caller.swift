@@ -10,18 +10,30 @@ public struct Caller: Sendable, Hashable {
     public let program: String?
     /// The access group whose items it sees.
     public let accessGroup: AccessGroup
+    /// The door of keys that it came by, such as `ssh-agent`, whose texts a prompt then has; nil for a program that asks itself.
+    public let keyDoor: String?
 
     /// Describes a peer.
-    public init(uid: UInt32, pid: Int32, processStart: UInt64, program: String?, accessGroup: AccessGroup) {
+    public init(
+        uid: UInt32,
+        pid: Int32,
+        processStart: UInt64,
+        program: String?,
+        accessGroup: AccessGroup,
+        keyDoor: String? = nil
+    ) {
         self.uid = uid
         self.pid = pid
         self.processStart = processStart
         self.program = program
         self.accessGroup = accessGroup
+        self.keyDoor = keyDoor
     }
 
-    /// The name shown in prompts: the program's path and process number, or "an unknown program".
+    /// The name shown in prompts: the program's path and process number, or "an unknown program"; after the door's, which stands
+    /// first so that no path can imitate it.
     public var displayName: String {
-        program.map { "\($0) (process \(pid))" } ?? "an unknown program"
+        let name = program.map { "\($0) (process \(pid))" } ?? "an unknown program"
+        return keyDoor.map { "the \($0), for \(name)" } ?? name
     }
 }

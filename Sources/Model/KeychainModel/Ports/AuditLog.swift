@@ -90,6 +90,8 @@ public struct AuditEvent: Sendable, Equatable {
         case itemAccessed = "itemAccessed"
         /// A private key was created, read or used.
         case keyAccessed
+        /// A key that every program of the user may use signed, for what the detail says.
+        case namedKeyUsed = "namedKeyUsed"
     }
 
     /// What happened.

@@ -35,6 +35,8 @@ public struct ProgramLook: Sendable {
     public let processStart: UInt64
     /// The program that it runs; nil if it cannot be determined reliably.
     public let program: RunningProgram?
+    /// Its controlling terminal's device number, if the namer was told; 0 for none.
+    public let terminal: UInt64?
     /// Why the check was impossible; nil if it was made, whatever its result.
     ///
     /// A program that was checked and has no name is an unknown program, with the items of unknown programs. One that
@@ -45,9 +47,10 @@ public struct ProgramLook: Sendable {
     public static let nothing = ProgramLook(processStart: 0, program: nil)
 
     /// Reports the facts found.
-    public init(processStart: UInt64, program: RunningProgram?) {
+    public init(processStart: UInt64, program: RunningProgram?, terminal: UInt64? = nil) {
         self.processStart = processStart
         self.program = program
+        self.terminal = terminal
         fault = nil
     }
 
@@ -55,6 +58,7 @@ public struct ProgramLook: Sendable {
     public init(fault: DriverCause) {
         processStart = 0
         program = nil
+        terminal = nil
         self.fault = fault
     }
 }

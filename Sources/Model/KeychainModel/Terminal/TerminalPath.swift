@@ -31,6 +31,24 @@ package enum TerminalPath {
             && UInt64(directory.st_dev) == device
     }
 
+    /// The path of a terminal, by the device number that the kernel reports (``ProcessStat/terminal``); nil for none.
+    package static func path(ofDevice number: UInt64) -> String? {
+        let device = UInt32(truncatingIfNeeded: number)
+        let major = (device >> 8) & 0xFFF
+        let minor = (device & 0xFF) | ((device >> 12) & 0xFFF00)
+        // Linux's admin-guide/devices.txt: 136 to 143 are Unix98 terminals, 4 the consoles and the serial lines.
+        let path: String
+        switch major {
+        case 136...143: path = "/dev/pts/\((major - 136) * 256 + minor)"
+        case 4 where minor < 64: path = "/dev/tty\(minor)"
+        case 4: path = "/dev/ttyS\(minor - 64)"
+        default: return nil
+        }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }
+        return path
+    }
+
     private static func isNumber(_ text: Substring) -> Bool {
         !text.isEmpty && text.utf8.count <= 7 && text.allSatisfy { $0.isASCII && $0.isNumber }
     }

@@ -64,7 +64,7 @@ final class AuditTrail: AuditLog {
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved,
             .fingersSwitched, .keybagPutAside, .keychainBackedUp, .generationCounted, .formerSealRemoved,
-            .recoveryCodeChanged, .protectionChanged:
+            .recoveryCodeChanged, .protectionChanged, .namedKeyUsed:
             .notice
         }
     }
@@ -73,7 +73,7 @@ final class AuditTrail: AuditLog {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
             .keybagRecovered, .keychainBackedUp, .keybagPutAside, .lockoutProtected, .itemsMoved,
-            .fingersSwitched, .itemAccessed, .keyAccessed,
+            .fingersSwitched, .itemAccessed, .keyAccessed, .namedKeyUsed,
             .generationCounted, .formerSealRemoved, .recoveryCodeChanged, .protectionChanged:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,

@@ -27,6 +27,41 @@ struct ChildProgram: ~Copyable {
         guard processID > 0 else { throw Executable.notExecutable(path, errno) }
     }
 
+    /// What a program writes to standard output, found as the shell finds it; its errors are dropped.
+    ///
+    /// - Throws: ``CommandError`` if it cannot be executed, fails, or writes more than `limit` bytes.
+    static func output(
+        of program: String,
+        _ arguments: [String],
+        upTo limit: Int
+    ) throws(CommandError) -> [UInt8] {
+        let path = try Executable(program).path
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        var pipe = try Pipe()
+        let child = try ChildProgram(
+            path,
+            [program] + arguments,
+            input: null,
+            output: pipe.writeEnd,
+            errors: null
+        )
+        pipe.closeWriteEnd()
+        var output: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 14)
+        while output.count <= limit {
+            let count = SystemCall.uninterrupted { unsafe read(pipe.readEnd, &part, part.count) }
+            guard count > 0 else { break }
+            output += part[..<count]
+        }
+        // It ends also if there is more.
+        pipe.closeReadEnd()
+        guard child.wait() == 0, output.count <= limit else {
+            throw CommandError("\(program) failed", exitCode: .failed)
+        }
+        return output
+    }
+
     /// Waits for its exit and returns its exit status; 128 plus the signal's number if a signal ended it.
     consuming func wait() -> CInt {
         var status: CInt = 0

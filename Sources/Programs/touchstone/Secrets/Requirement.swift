@@ -26,19 +26,27 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
         try AccessControl(accessibility: accessibility, flags: flags)
     }
 
-    /// The access control to create a private key with.
-    func keyAccessControl() throws(KeychainError) -> AccessControl {
-        guard !flags.isEmpty else { return AccessControl(accessibility: .whenUnlockedThisDeviceOnly) }
-        return try AccessControl(
-            accessibility: .whenUnlockedThisDeviceOnly,
-            flags: flags.union(.privateKeyUsage)
-        )
+    /// The access control to create a private key with, which never leaves this machine.
+    func keyAccessControl(_ readability: Readability = .unlocked) throws(KeychainError) -> AccessControl {
+        let accessibility: Accessibility =
+            switch readability {
+            case .unlocked: .whenUnlockedThisDeviceOnly
+            case .firstUnlock: .afterFirstUnlockThisDeviceOnly
+            }
+        guard !flags.isEmpty else { return AccessControl(accessibility: accessibility) }
+        return try AccessControl(accessibility: accessibility, flags: flags.union(.privateKeyUsage))
     }
 
-    /// The requirement for an access control; nil for those of other programs.
+    /// The requirement for an access control of a secret or a key; nil for those of other programs.
     init?(_ accessControl: AccessControl) {
-        guard let match = Self.allCases.first(where: { $0.flags == accessControl.flags }) else { return nil }
+        let flags = accessControl.flags.subtracting(.privateKeyUsage)
+        guard let match = Self.allCases.first(where: { $0.flags == flags }) else { return nil }
         self = match
+    }
+
+    /// Reads a word of the command line; `presence` is another word for `either`.
+    init?(argument: String) {
+        self.init(rawValue: argument == "presence" ? Self.either.rawValue : argument)
     }
 }
 

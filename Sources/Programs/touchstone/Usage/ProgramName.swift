@@ -1,16 +1,15 @@
 /// The names under which this one program is installed.
 enum ProgramName {
-    private static let commands = [
-        "git-credential-touchstone": "git-credential", "docker-credential-touchstone": "docker-credential",
+    /// The words that each name stands for; what follows `--` is never an option of ours.
+    private static let words = [
+        "git-credential-touchstone": ["git-credential"],
+        "docker-credential-touchstone": ["docker-credential"],
+        "touchstone-git-sign": ["git-sign", "--"],
     ]
 
-    /// The arguments, preceded by the command that the program's name stands for.
+    /// The arguments, preceded by the words that the program's name stands for.
     static func arguments(of commandLine: [String]) -> [String] {
-        let arguments = Array(commandLine.dropFirst())
-        guard let name = commandLine.first?.split(separator: "/").last, let command = commands[String(name)]
-        else {
-            return arguments
-        }
-        return [command] + arguments
+        let name = commandLine.first?.split(separator: "/").last.map(String.init)
+        return (name.flatMap { words[$0] } ?? []) + commandLine.dropFirst()
     }
 }

@@ -3,18 +3,19 @@ import Glibc
 public import KeychainModel
 import SystemFacts
 
-/// The socket that clients connect to, and the lock that ensures one daemon per user.
+/// A socket that clients connect to; the daemon's main one with the lock that ensures one daemon per user.
 public struct Listener: ~Copyable, Sendable {
     private static let backlog: CInt = 4096
 
     /// The listening socket, close-on-exec and non-blocking.
-    let socket: CInt
+    package let socket: CInt
+    /// The lock file's descriptor; -1 for a socket beside another one, whose lock is enough.
     private let lock: CInt
     /// The path to remove at the end; nil for a socket adopted from the service manager.
     private let path: String?
     /// An inotify(7) descriptor for changes of the directory's names; -1 for an adopted socket, or if no watch is
     /// left.
-    let changes: CInt
+    package let changes: CInt
     /// The file that the path named after bind(2).
     private let file: ProcessDirectory.FileIdentity?
 
@@ -24,9 +25,7 @@ public struct Listener: ~Copyable, Sendable {
     /// - Throws: ``ServerError`` `alreadyRunning` when another daemon holds the lock.
     public init(at layout: Layout) throws(ServerError) {
         let path = layout.socket
-        guard path.utf8.count <= Layout.longestSocketPath else {
-            throw ServerError(.pathTooLong, "\(path) has more than \(Layout.longestSocketPath) bytes")
-        }
+        try Self.check(path)
         try RuntimeDirectory.prepare(layout.runtimeDirectory)
         let lock = try Self.takeLock(layout.lockFile)
         do throws(ServerError) {
@@ -41,14 +40,31 @@ public struct Listener: ~Copyable, Sendable {
         file = ProcessDirectory.FileIdentity(path, follows: false)
     }
 
+    /// Creates another socket in the directory of the main one, mode 0600, once its lock is held.
+    package init(besideMain path: String) throws(ServerError) {
+        try Self.check(path)
+        try RuntimeDirectory.prepare(ProgramPath.directory(of: path))
+        socket = try Self.bind(path)
+        lock = -1
+        self.path = path
+        changes = -1
+        file = ProcessDirectory.FileIdentity(path, follows: false)
+    }
+
+    private static func check(_ path: String) throws(ServerError) {
+        guard path.utf8.count <= Layout.longestSocketPath else {
+            throw ServerError(.pathTooLong, "\(path) has more than \(Layout.longestSocketPath) bytes")
+        }
+    }
+
     /// Whether the path still names this socket; always true for an adopted socket.
-    borrowing func hasItsName() -> Bool {
+    package borrowing func hasItsName() -> Bool {
         guard let path, let file else { return true }
         return ProcessDirectory.FileIdentity(path, follows: false) == file
     }
 
     /// Discards the events of ``changes``: only the present state counts.
-    borrowing func takeChanges() {
+    package borrowing func takeChanges() {
         var octets = [UInt8](repeating: 0, count: 4096)
         while unsafe read(changes, &octets, octets.count) > 0 {}
     }
@@ -68,25 +84,62 @@ public struct Listener: ~Copyable, Sendable {
 
     /// Adopts a listening socket from the service manager, and takes the lock.
     public init(adopting socket: CInt, layout: Layout) throws(ServerError) {
-        var isListening: CInt = 0
-        var length = socklen_t(MemoryLayout<CInt>.size)
-        guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0,
-            isListening == 1
-        else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
+        try Self.checkListens(socket)
         // The location of the socket is up to the service manager.
         try RuntimeDirectory.prepare(ProgramPath.directory(of: layout.lockFile))
         let lock = try Self.takeLock(layout.lockFile)
-        guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0,
-            clinux_pass_credentials(socket) == 0
-        else {
+        do throws(ServerError) {
+            try Self.prepare(socket)
+        } catch {
             close(lock)
-            throw ServerError(call: "fcntl or setsockopt", errno: errno)
+            throw error
         }
+        self.init(adopted: socket, lock: lock)
+    }
+
+    /// Adopts another listening socket from the service manager, once the main one's lock is held.
+    package init(adoptingBesideMain socket: CInt) throws(ServerError) {
+        try Self.checkListens(socket)
+        try Self.prepare(socket)
+        self.init(adopted: socket, lock: -1)
+    }
+
+    private init(adopted socket: CInt, lock: CInt) {
         self.socket = socket
         self.lock = lock
         path = nil
         changes = -1
         file = nil
+    }
+
+    private static func checkListens(_ socket: CInt) throws(ServerError) {
+        var isListening: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0,
+            isListening == 1
+        else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
+    }
+
+    private static func prepare(_ socket: CInt) throws(ServerError) {
+        guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0,
+            clinux_pass_credentials(socket) == 0
+        else { throw ServerError(call: "fcntl or setsockopt", errno: errno) }
+    }
+
+    /// The path that a socket is bound to; nil without one.
+    package static func path(of socket: CInt) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(socket, $0, &length)
+            }
+        }
+        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let path = unsafe withUnsafeBytes(of: &address.sun_path) { octets in
+            unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return path.isEmpty ? nil : path
     }
 
     /// Removes the socket's name: the next client starts another daemon.
@@ -105,6 +158,7 @@ public struct Listener: ~Copyable, Sendable {
     deinit {
         close(socket)
         if changes >= 0 { close(changes) }
+        guard lock >= 0 else { return }
         // Closing alone is not enough: a process that is just being started may hold a copy of the descriptor.
         flock(lock, LOCK_UN)
         close(lock)

@@ -30,7 +30,7 @@ public struct ServerError: Error, Sendable {
     }
 
     /// The system call `call` failed with `number`.
-    init(call: String, errno number: CInt) {
+    package init(call: String, errno number: CInt) {
         self.init(.system, "\(call) failed (\(SystemError.name(of: number)))")
     }
 }

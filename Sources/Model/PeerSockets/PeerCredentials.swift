@@ -1,18 +1,20 @@
 import CLinux
 import Glibc
-import KeychainModel
+package import KeychainModel
 
 /// The process at the other end of a socket, as the kernel recorded it when it connected.
-struct PeerCredentials {
-    let uid: UInt32
+package struct PeerCredentials {
+    /// Its user.
+    package let uid: UInt32
     /// Its effective group: for a set-gid program, that of the program's file.
-    let gid: UInt32
-    let pid: Int32
+    package let gid: UInt32
+    /// Its pid.
+    package let pid: Int32
     /// A pidfd of the process; nil if it has exited.
-    let process: ClientProcess?
+    package let process: ClientProcess?
 
     /// Queries the kernel for the peer of `socket`.
-    init(of socket: CInt) throws(ServerError) {
+    package init(of socket: CInt) throws(ServerError) {
         var peer = clinux_peer()
         guard unsafe clinux_peer_credentials(socket, &peer) == 0 else {
             throw ServerError(call: "getsockopt SO_PEERCRED", errno: errno)

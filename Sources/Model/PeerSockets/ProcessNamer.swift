@@ -1,12 +1,17 @@
 import CLinux
-import KeychainModel
+package import KeychainModel
 import SystemFacts
 
 /// Names programs of the user that the daemon runs as, whose `/proc/PID/exe` the daemon may read.
-struct ProcessNamer: ProgramNamer {
-    var waits: Bool { false }
+package struct ProcessNamer: ProgramNamer {
+    /// False: it reads `/proc`.
+    package var waits: Bool { false }
 
-    func look(at client: ClientProcess) -> ProgramLook {
+    /// Creates a namer.
+    package init() {}
+
+    /// Reads which program a process runs.
+    package func look(at client: ClientProcess) -> ProgramLook {
         do throws(UnreadableFile) {
             guard let process = try ProcessDirectory(client.pid), let stat = try process.standing() else {
                 return .nothing

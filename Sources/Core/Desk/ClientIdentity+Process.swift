@@ -1,5 +1,4 @@
-package import Desk
-import KeychainModel
+package import KeychainModel
 import SystemFacts
 
 extension ClientIdentity {
@@ -24,16 +23,22 @@ extension ClientIdentity {
         )
     }
 
-    /// The caller at the other end of a socket, with its program named by `namer`; nil names no program.
-    func asker(of peer: PeerCredentials, in role: AskerRole, namedBy namer: (any ProgramNamer)?) -> Asker {
-        let look = peer.process.flatMap { namer?.look(at: $0) } ?? .nothing
-        return asker(
-            uid: peer.uid,
-            pid: peer.pid,
+    /// A caller whose program was looked at; `keyDoor` is the door of keys that it came by, nil for none.
+    package func asker(
+        uid: UInt32,
+        pid: Int32,
+        _ look: ProgramLook,
+        in role: AskerRole,
+        keyDoor: String? = nil
+    ) -> Asker {
+        asker(
+            uid: uid,
+            pid: pid,
             processStart: look.processStart,
             program: look.program?.path,
             fault: look.fault,
             role: role,
+            keyDoor: keyDoor,
             isStill: look.program?.isStill
         )
     }

@@ -1,0 +1,72 @@
+import Glibc
+import KeychainModel
+
+/// What the kernel tells of a client that says nothing of itself: where a box can be shown, who started it, its arguments.
+///
+/// All of it is under the control of the program, as what other clients say of themselves: the prompts check the place.
+struct ClientPlace {
+    private static let longestEnvironment = 1 << 18
+    private static let longestArguments = 1 << 16
+    private static let mostParents = 4
+
+    /// Its terminal, if the program is in the foreground there, and its display.
+    let origin: PromptOrigin
+    /// The names of the programs that started it, the nearest first, at most four.
+    let parents: [String]
+    /// The words of its command line.
+    let arguments: [String]
+
+    /// Reads what there is in `/proc` about a process; its environment only a daemon of the same user may read.
+    ///
+    /// `told` is the device number of its terminal, for a daemon that cannot see the process.
+    init(of pid: Int32, terminal told: UInt64?) {
+        let stat = ProcessStat(of: pid)
+        let variables = Self.words("/proc/\(pid)/environ", atMost: Self.longestEnvironment)
+        func variable(_ names: String...) -> String? {
+            for name in names {
+                let start = name + "="
+                if let found = variables.first(where: { $0.hasPrefix(start) }), found.count > start.count {
+                    return String(found.dropFirst(start.count))
+                }
+            }
+            return nil
+        }
+        let isInForeground = stat.map { $0.foregroundGroup == $0.processGroup } ?? true
+        let device = stat?.terminal ?? told
+        let terminal = isInForeground ? device.flatMap { TerminalPath.path(ofDevice: $0) } : nil
+        origin = PromptOrigin(
+            terminal: terminal,
+            terminalType: terminal.flatMap { _ in variable("TERM") },
+            display: variable("DISPLAY"),
+            waylandDisplay: variable("WAYLAND_DISPLAY"),
+            xAuthority: variable("XAUTHORITY"),
+            characterType: variable("LC_ALL", "LC_CTYPE", "LANG"),
+            language: variable("LC_ALL", "LC_MESSAGES", "LANG")
+        )
+        arguments = Self.words("/proc/\(pid)/cmdline", atMost: Self.longestArguments)
+        parents = Self.parents(of: stat)
+    }
+
+    private static func parents(of stat: ProcessStat?) -> [String] {
+        var names: [String] = []
+        var next = stat?.parent ?? 0
+        // The service manager, which started everything, says nothing.
+        while next > 1, names.count < mostParents, let stat = ProcessStat(of: next),
+            let name = try? SmallFile.text("/proc/\(next)/comm", atMost: 64)
+        {
+            names.append(name.trimmingLineEnd)
+            next = stat.parent
+        }
+        return names
+    }
+
+    /// The words of a file in which each ends with a zero byte; none of one that cannot be read.
+    private static func words(_ path: String, atMost limit: Int) -> [String] {
+        let bytes = (try? SmallFile.bytes(path, atMost: limit)) ?? []
+        return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension String {
+    fileprivate var trimmingLineEnd: String { hasSuffix("\n") ? String(dropLast()) : self }
+}
