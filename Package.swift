@@ -760,7 +760,7 @@ case "benchmarks":
             name: "touchstone-bench",
             dependencies: [
                 "AppCalls", "CLinux", "CProcessors", "CTPMLimit", "KeychainClient", "KeychainModel",
-                "SecretMemory", "Security", "TPMDriver", "Touchstone", "TouchstoneTesting",
+                "SecretMemory", "Security", "SSHFormat", "TPMDriver", "Touchstone", "TouchstoneTesting",
             ],
             path: sources + "touchstone-bench",
             swiftSettings: nearC

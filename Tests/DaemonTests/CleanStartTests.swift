@@ -58,27 +58,32 @@ struct CleanStartTests {
     }
 
     @Test(
-        "the daemon keeps the socket that the service manager passed",
+        "the daemon keeps the sockets that the service manager passed, told apart by their names",
         .enabled(if: access("/usr/bin/python3", X_OK) == 0, "python3 is not installed")
     )
     func activation() async throws {
         let home = try DaemonHome(nil)
         let script = """
-            import os, socket, sys
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(sys.argv[1])
-            listener.listen(16)
-            if listener.fileno() != 3:
-                os.dup2(listener.fileno(), 3)
-            os.set_inheritable(3, True)
-            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LD_PRELOAD=sys.argv[2])
-            os.execv(sys.argv[3], sys.argv[3:])
+            import fcntl, os, socket, sys
+            listeners = []
+            # The agent's first: the daemon must not take it for the other one.
+            for number, path in enumerate([sys.argv[2], sys.argv[1]]):
+                listener = socket.socket(socket.AF_UNIX)
+                listener.bind(path)
+                listener.listen(16)
+                listeners.append(fcntl.fcntl(listener.fileno(), fcntl.F_DUPFD, 10))
+            for number, descriptor in enumerate(listeners):
+                os.dup2(descriptor, 3 + number, inheritable=True)
+                os.close(descriptor)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2", LD_PRELOAD=sys.argv[3])
+            os.execv(sys.argv[4], sys.argv[4:])
             """
         _ = try home.directory.makeDirectory("run")
         let daemon = try await RunningDaemon(
             home,
             through: [
-                "/usr/bin/python3", "-c", script, home.layout.socket, try library(in: home),
+                "/usr/bin/python3", "-c", script, home.layout.socket, home.layout.agentSocket,
+                try library(in: home),
             ],
             program: Programs.installedTouchstoned
         )
@@ -86,5 +91,13 @@ struct CleanStartTests {
         #expect(try client.status().daemonProcess == Int64(daemon.process.processID))
         let maps = try String(contentsOf: "/proc/\(daemon.process.processID)/maps")
         #expect(!maps.contains("libpreloaded.so"))
+        // SSH_AGENTC_REQUEST_IDENTITIES; without a keychain the agent refuses.
+        let agent = try UnixSocket.connect(to: home.layout.agentSocket)
+        defer { close(agent) }
+        let request: [UInt8] = [0, 0, 0, 1, 11]
+        #expect(fcntl(agent, F_SETFL, 0) == 0 && write(agent, request, 5) == 5)
+        var answer = [UInt8](repeating: 0, count: 5)
+        let count = recv(agent, &answer, 5, CInt(MSG_WAITALL))
+        #expect(count == 5 && answer == [0, 0, 0, 1, 5], "\(count) \(answer)")
     }
 }

@@ -13,6 +13,7 @@ enum Part: String, CaseIterable {
     case tpm
     case finger
     case system
+    case ssh
     /// Comparison with gnome-keyring, KWallet and systemd-creds; needs most of the others.
     case peers
 

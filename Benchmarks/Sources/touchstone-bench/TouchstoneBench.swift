@@ -55,6 +55,9 @@ enum TouchstoneBench {
         if parts.contains(.system) {
             await table.run("system mode") { try await SystemRows.measure(programs, scale, into: &$0) }
         }
+        if parts.contains(.ssh) {
+            await table.run("ssh-agent") { try await SSHRows.measure(programs, scale, into: &$0) }
+        }
         guard parts.contains(.peers), !programs.isSmoke else { return table }
         await measurePeers(programs, scale, found, into: &table)
         return table

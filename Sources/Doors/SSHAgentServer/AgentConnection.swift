@@ -61,8 +61,11 @@ final class AgentConnection: Sendable {
                     let bound = bindings.bindings
                     reply = answer { [number] in await self.identities(bound, number) }
                 case .sign(let key, let data, _):
-                    let bound = bindings.bindings
-                    reply = answer { [number] in await self.signature(key, data, bound, number) }
+                    if let asked = asked(key, data, bindings.bindings) {
+                        reply = answer { [number] in await self.signature(asked, number) }
+                    } else {
+                        reply = AgentReply.failure
+                    }
                 }
             } catch {
                 desk.failures.recordRefusal("malformed request to the ssh-agent", by: visit.caller)
@@ -128,45 +131,71 @@ final class AgentConnection: Sendable {
         )
     }
 
-    private func signature(
-        _ keyBlob: [UInt8],
-        _ data: [UInt8],
-        _ bindings: [SessionBinding],
-        _ request: UInt64
-    ) async -> [UInt8] {
+    /// A request that somebody can be asked for.
+    private struct Asked {
+        let data: [UInt8]
+        let point: [UInt8]
+        let signing: Signing
+        let prompt: PromptFields
+    }
+
+    /// Understands a request, on this connection's thread: it reads files, which may take a while.
+    ///
+    /// - Returns: nil for one that is refused.
+    private func asked(_ keyBlob: [UInt8], _ data: [UInt8], _ bindings: [SessionBinding]) -> Asked? {
         do {
             let publicKey = try SSHPublicKey(blob: keyBlob)
-            guard let point = publicKey.x963 else { return AgentReply.failure }
+            guard let point = publicKey.x963 else { return nil }
+            let signed = try SignedData(data, by: publicKey)
             let place = ClientPlace(of: client.pid, terminal: client.terminal)
-            let signing = try Signing(try SignedData(data, by: publicKey), bindings) {
-                names.look($0, arguments: place.arguments)
-            }
-            var prompt = PromptFields(
+            let known = names.read(arguments: place.arguments)
+            let signing = try Signing(signed, bindings, known)
+            let prompt = PromptFields(
                 origin: place.origin,
                 reason: signing.reason(for: nil),
                 details: PromptDetails(items: signing.lines(parents: place.parents))
             )
-            // A gesture is for one signature.
-            let context = request
-            defer { _ = visit.invalidateContext(context) }
-            let key = try await Keys(visit: visit).key(of: point, prompt, context: context, request: request)
-            guard signing.isAllowed(for: key.hosts) else {
-                throw SigningRefusal(reason: "a key that is for other hosts: \(signing.record(for: key))")
+            return Asked(data: data, point: point, signing: signing, prompt: prompt)
+        } catch let error as SigningRefusal {
+            refuse(error)
+        } catch {
+            refuse(SigningRefusal(reason: "neither a login nor a message to be signed"))
+        }
+        return nil
+    }
+
+    private func refuse(_ refusal: SigningRefusal) {
+        desk.failures.recordRefusal("ssh: \(refusal.reason)", kind: "ssh signature", by: visit.caller)
+    }
+
+    private func signature(_ asked: Asked, _ request: UInt64) async -> [UInt8] {
+        // A gesture is for one signature.
+        let context = request
+        defer { _ = visit.invalidateContext(context) }
+        do {
+            let key = try await Keys(visit: visit)
+                .key(of: asked.point, asked.prompt, context: context, request: request)
+            guard asked.signing.isAllowed(for: key.hosts) else {
+                let record = asked.signing.record(for: key)
+                throw SigningRefusal(reason: "a key that is for other hosts: \(record)")
             }
-            prompt.reason = signing.reason(for: key)
+            var prompt = asked.prompt
+            prompt.reason = asked.signing.reason(for: key)
             let use = UseKey(
                 representation: key.representation,
-                use: .sign(digest: SHA256.digest(of: data)),
+                use: .sign(digest: SHA256.digest(of: asked.data)),
                 context: context,
                 prompt: prompt
             )
-            let result = try await visit.useKey(use, request: request, purpose: signing.record(for: key))
+            let result = try await visit.useKey(
+                use,
+                request: request,
+                purpose: asked.signing.record(for: key)
+            )
             let octets = result.withOctets { octets in octets.indices.map { octets[$0] } }
             return AgentReply.signature(try SSHSignature.p256(rawRepresentation: octets))
         } catch let error as SigningRefusal {
-            desk.failures.recordRefusal("ssh: \(error.reason)", kind: "ssh signature", by: visit.caller)
-        } catch is SSHFormatError {
-            desk.failures.recordRefusal("neither a login nor a message to be signed", by: visit.caller)
+            refuse(error)
         } catch {
             // The desk has recorded it.
         }

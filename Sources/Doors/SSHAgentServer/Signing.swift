@@ -34,10 +34,10 @@ struct Signing {
     init(
         _ data: SignedData,
         _ bindings: [SessionBinding],
-        _ look: (SSHPublicKey) -> (name: String?, isRevoked: Bool)
+        _ known: KnownNames
     ) throws(SigningRefusal) {
-        path = bindings.filter(\.isForwarding).map { look($0.hostKey).name ?? $0.hostKey.fingerprint }
-        for key in bindings.map(\.hostKey) where look(key).isRevoked {
+        path = bindings.filter(\.isForwarding).map { known.name(of: $0.hostKey) ?? $0.hostKey.fingerprint }
+        for key in bindings.map(\.hostKey) where known.isRevoked(key) {
             throw SigningRefusal(reason: "a host key that is revoked, \(key.fingerprint)")
         }
         switch data {
@@ -60,7 +60,7 @@ struct Signing {
             }
             // Without a binding nobody has verified the host that the request names.
             let key = bindings.last?.hostKey
-            purpose = .login(user: login.user, Destination(name: key.flatMap { look($0).name }, key: key))
+            purpose = .login(user: login.user, Destination(name: key.flatMap(known.name), key: key))
         }
     }
 

@@ -115,6 +115,45 @@ struct Scene: ~Copyable {
         transcript.done("“\(opened.output)”; the sensor counts again")
     }
 
+    // MARK: A key for ssh
+
+    mutating func sign(passcode: String) async throws {
+        transcript.step("touchstone key create work --require passcode, and ssh-add -l through the daemon's ssh-agent")
+        let made = try await shell.run("key", "create", "work", "--require", "passcode")
+        try expect(made, status: 0)
+        let listed = try await shell.run(program: "/usr/bin/ssh-add", ["-l"])
+        try expect(listed, status: 0)
+        transcript.done(listed.output.trimmingCharacters(in: .whitespacesAndNewlines))
+
+        transcript.step("ssh-keygen -Y sign with that key: the agent's box says what for")
+        let (message, key) = (shell.home + "/message", shell.home + "/work.pub")
+        try "Pay 12.30 EUR to Alice.\n".write(toFile: message, atomically: true, encoding: .utf8)
+        try (made.output + "\n").write(toFile: key, atomically: true, encoding: .utf8)
+        // A session of its own, whose terminal the daemon finds, as the window of a user has.
+        let signed = try await shell.run(
+            program: "/usr/bin/setsid",
+            ["--ctty", "--wait", "/usr/bin/ssh-keygen", "-q", "-Y", "sign", "-f", key, "-n", "file", message]
+        ) { terminal in
+            try await terminal.wait(for: "Sign for 'file' with the key 'work'.")
+            try await terminal.wait(for: "Passcode:")
+            terminal.type(passcode)
+            terminal.press(.enter)
+        }
+        try expect(signed, status: 0)
+        transcript.done("signed by the TPM's key, after the passcode")
+
+        transcript.step("ssh-keygen -Y verify")
+        let signers = shell.home + "/signers"
+        try ("me " + made.output + "\n").write(toFile: signers, atomically: true, encoding: .utf8)
+        let verified = try await shell.run(
+            program: "/usr/bin/ssh-keygen",
+            ["-Y", "verify", "-f", signers, "-I", "me", "-n", "file", "-s", message + ".sig"],
+            input: "Pay 12.30 EUR to Alice.\n"
+        )
+        try expect(verified, status: 0)
+        transcript.done(verified.output.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
     // MARK: A crash
 
     mutating func survive(_ finger: SyntheticFinger, passcode: String) async throws {

@@ -31,7 +31,7 @@ struct Shell: Sendable {
     /// Runs a command while `person` acts at its terminal.
     ///
     /// - Parameters:
-    ///   - program: the program; `touchstone` by default.
+    ///   - program: the program, a path for one of the system's; `touchstone` by default.
     ///   - arguments: the arguments after the program's name.
     ///   - input: standard input; the terminal when nil.
     ///   - person: the actions at the terminal.
@@ -48,10 +48,12 @@ struct Shell: Sendable {
         terminal.skip()
         let output = Pipe()
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "\(programs)/\(program)")
+        process.executableURL = URL(
+            fileURLWithPath: program.hasPrefix("/") ? program : "\(programs)/\(program)"
+        )
         process.arguments = arguments
         process.environment = [
-            "TOUCHSTONE_HOME": home, "TOUCHSTONE_DAEMON": programs + "/touchstoned-testing", "HOME": home,
+            "TOUCHSTONE_HOME": home, "TOUCHSTONE_DAEMON": programs + "/touchstoned-testing", "HOME": home, "SSH_AUTH_SOCK": home + "/run/ssh-agent",
             "TERM": "xterm", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin",
         ]
         process.standardOutput = output

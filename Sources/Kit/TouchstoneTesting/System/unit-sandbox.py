@@ -3,12 +3,14 @@
     unit-sandbox.py UNIT INSTANCE [--listen] [--keep PATH]... -- PROGRAM [ARGUMENT]...
 
 Each line of the section [Service] is applied, or is one of those that only a service manager can do (MANAGERS_ALONE, with
-the reason); any other ends this with status 2. --listen makes standard input the first socket of sd_listen_fds(3). --keep
-has a path below /tmp or a home stay where it is. As root with CAP_SYS_ADMIN alone.
+the reason); any other ends this with status 2. --listen makes standard input the first socket of sd_listen_fds(3), and one
+that is made at /run/touchstone/INSTANCE/ssh-agent the second, if INSTANCE is a user. --keep has a path below /tmp or a home
+stay where it is. As root with CAP_SYS_ADMIN alone.
 """
 
 import ctypes
 import errno
+import fcntl
 import glob
 import grp
 import os
@@ -16,6 +18,7 @@ import pwd
 import re
 import resource
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -256,6 +259,21 @@ def ids(box):
     return user.pw_uid if user else 0, gid, [grp.getgrnam(name).gr_gid for name in box.groups]
 
 
+def agent_sockets(instance):
+    """The listening socket of the user's ssh-agent, as the socket unit makes it; none for an instance that is no user."""
+    path = f"/run/touchstone/{instance}/ssh-agent"
+    if not instance.isdigit() or not os.path.isdir(os.path.dirname(path)):
+        return []
+    if os.path.lexists(path):
+        os.unlink(path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        os.fchmod(listener.fileno(), 0o600)
+        listener.bind(path)
+        os.chown(path, int(instance), 0)
+        listener.listen(64)
+        return [fcntl.fcntl(listener.fileno(), fcntl.F_DUPFD, 10)]
+
+
 CAPABILITIES = {"CAP_SYS_PTRACE": 19, "CAP_DAC_READ_SEARCH": 2}
 
 
@@ -280,10 +298,12 @@ def main(arguments):
     bounding = None if box.bounding is None else {CAPABILITIES.get(name) or fail(name) for name in box.bounding}
 
     if listens:
-        os.dup2(0, 3)
-        os.set_inheritable(3, True)
+        sockets = [fcntl.fcntl(0, fcntl.F_DUPFD, 10), *agent_sockets(instance)]
+        for number, descriptor in enumerate(sockets):
+            os.dup2(descriptor, 3 + number)
+            os.close(descriptor)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-        os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+        os.environ.update(LISTEN_FDS=str(len(sockets)), LISTEN_PID=str(os.getpid()))
     if box.score:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write(box.score)
