@@ -46,7 +46,9 @@ struct RuntimePlaceTests {
         mkdir(directory, 0o700)
         chown(directory, user, user)
         defer {
-            for name in ["/touchstone/socket", "/touchstone/ssh-agent", "/touchstone/lock"] { unlink(directory + name) }
+            for name in ["/touchstone/socket", "/touchstone/ssh-agent", "/touchstone/lock"] {
+                unlink(directory + name)
+            }
             rmdir(directory + "/touchstone")
             rmdir(directory)
         }

@@ -118,7 +118,9 @@ struct Scene: ~Copyable {
     // MARK: A key for ssh
 
     mutating func sign(passcode: String) async throws {
-        transcript.step("touchstone key create work --require passcode, and ssh-add -l through the daemon's ssh-agent")
+        transcript.step(
+            "touchstone key create work --require passcode, and ssh-add -l through the daemon's ssh-agent"
+        )
         let made = try await shell.run("key", "create", "work", "--require", "passcode")
         try expect(made, status: 0)
         let listed = try await shell.run(program: "/usr/bin/ssh-add", ["-l"])

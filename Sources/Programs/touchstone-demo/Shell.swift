@@ -53,7 +53,8 @@ struct Shell: Sendable {
         )
         process.arguments = arguments
         process.environment = [
-            "TOUCHSTONE_HOME": home, "TOUCHSTONE_DAEMON": programs + "/touchstoned-testing", "HOME": home, "SSH_AUTH_SOCK": home + "/run/ssh-agent",
+            "TOUCHSTONE_HOME": home, "TOUCHSTONE_DAEMON": programs + "/touchstoned-testing", "HOME": home,
+            "SSH_AUTH_SOCK": home + "/run/ssh-agent",
             "TERM": "xterm", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin",
         ]
         process.standardOutput = output

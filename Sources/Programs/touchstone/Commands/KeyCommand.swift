@@ -218,7 +218,8 @@ struct KeyAgentCommand: ParsableCommand {
         guard unsafe access(socket, F_OK) == 0 else {
             throw CommandError(
                 "the ssh-agent does not listen at \(socket)",
-                hint: "in system mode enable the unit again: touchstone system enable; else see daemon.log",
+                hint:
+                    "after an upgrade restart the socket's unit, touchstoned.socket, or in system mode touchstoned@UID.socket",
                 exitCode: .notAvailable
             )
         }
