@@ -83,7 +83,7 @@ struct SSHTests {
         let box = try #require(keychain.boxes.last)
         #expect(keychain.boxes.count == before + 1)
         #expect(box.contains("Requested by the ssh-agent, for /usr/bin/ssh (process"))
-        #expect(box.contains("\"Sign in as '\(SSHServer.user)' at \(server.name) with the key 'work'.\""))
+        #expect(box.contains("\"Sign in as '\(SSHServer.user)' at '\(server.name)' with the key 'work'.\""))
         #expect(box.contains("- \"Host key: SHA256:"))
 
         try keychain.setCancels(true)
@@ -113,7 +113,7 @@ struct SSHTests {
         #expect(result.status == 0 && result.text == "far\n", "\(result.errors)")
         #expect(keychain.boxes.count == before + 2)
         let box = try #require(keychain.boxes.last)
-        #expect(box.contains("at \(far.name) with the key"))
+        #expect(box.contains("at '\(far.name)' with the key"))
         #expect(box.contains("- \"Forwarded through: \(near.name)\""))
     }
 
@@ -141,7 +141,7 @@ struct SSHTests {
         let refused = try await login(there)
         #expect(refused.status == 255 && keychain.boxes.count == before, "\(refused.errors)")
         #expect(try await login(here).status == 0)
-        #expect(keychain.boxes.last?.contains("at \(here.name) with the key 'deploy'.") == true)
+        #expect(keychain.boxes.last?.contains("at '\(here.name)' with the key 'deploy'.") == true)
     }
 
     @Test("with a certificate of an authority the server need not know the key")

@@ -171,7 +171,7 @@ struct SSHAgentTests {
         #expect(try await client.bind(try host.binding(Self.session)))
         for hostKey in [nil, host.key] {
             let box = try await box(of: client, sshLogin(Self.session, by: key, host: hostKey), by: key)
-            #expect(box.reason == "Sign in as 'git' at git.example.org with the key 'work'.")
+            #expect(box.reason == "Sign in as 'git' at 'git.example.org' with the key 'work'.")
             #expect(box.requester.hasPrefix("the ssh-agent, for /"))
             #expect(box.details.items.first == "Host key: \(host.key.fingerprint)")
             #expect(box.details.items.last?.hasPrefix("Started by: ") == true)
@@ -193,6 +193,13 @@ struct SSHAgentTests {
         #expect(try await client.bind(try other.binding(Self.session)))
         let unknown = try await box(of: client, sshLogin(Self.session, "x\u{202E}y", by: key), by: key)
         #expect(unknown.reason.contains("at an unknown host"))
+        // A user's name cannot end its quotation marks, nor push the host out of sight.
+        let spoof = "git' at 'github.com' with the key 'work'.\n" + String(repeating: " x", count: 500)
+        let spoofed = try await box(of: client, sshLogin(Self.session, spoof, by: key), by: key)
+        #expect(
+            spoofed.reason
+                == "Sign in as 'git? at ?github.com? with the key ?work…' at an unknown host with the key 'work'."
+        )
         #expect(unknown.details.items.first == "Host key: \(other.key.fingerprint)")
     }
 
@@ -259,7 +266,7 @@ struct SSHAgentTests {
         #expect(try await there.bind(try other.binding(Self.session)))
         #expect(try await there.list()?.count == 2)
         let box = try await box(of: there, sshLogin(Self.session, by: key, host: other.key), by: key)
-        #expect(box.reason == "Sign in as 'git' at deploy.example.org with the key 'deploy'.")
+        #expect(box.reason == "Sign in as 'git' at 'deploy.example.org' with the key 'deploy'.")
     }
 
     @Test("a revoked host gets no signature")

@@ -125,7 +125,7 @@ final class AgentConnection: Sendable {
 
     private static func identities(_ keys: [(publicKey: [UInt8], name: String)]) -> [UInt8] {
         AgentReply.identities(
-            keys.prefix(KeyList.most).compactMap { key in
+            keys.prefix(NamedKey.most).compactMap { key in
                 (try? SSHPublicKey(p256: key.publicKey)).map { ($0.blob, key.name) }
             }
         )

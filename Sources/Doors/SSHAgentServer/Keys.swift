@@ -64,9 +64,6 @@ struct Keys: Sendable {
 
 /// The public keys as last listed, kept for the time before the first unlock.
 final class KeyList: Sendable {
-    /// The most keys that a list has; OpenSSH's server ends a connection after six failed ones.
-    static let most = 256
-
     private let notes: any PublicKeyNotes
     /// What the notes hold; nil before they were read.
     private let held = Guarded<[[UInt8]]?>(nil)
@@ -83,7 +80,7 @@ final class KeyList: Sendable {
 
     /// Keeps the keys of a list that was just made.
     func note(_ keys: [[UInt8]]) {
-        let keys = Array(keys.prefix(Self.most))
+        let keys = Array(keys.prefix(NamedKey.most))
         guard known != keys else { return }
         held.withLock { held in
             // A list that cannot be kept is made anew after the next unlock.

@@ -79,17 +79,17 @@ struct Signing {
 
     /// The sentence of the box; `key` is nil before the key is looked up.
     func reason(for key: NamedKey?) -> String {
-        let end = key.map { " with the key '\($0.name)'" } ?? ""
+        let end = key.map { " with the key \(PromptDetails.quoted($0.name))" } ?? ""
         switch purpose {
-        case .message(let namespace): return "Sign for '\(namespace)'\(end)."
+        case .message(let namespace): return "Sign for \(PromptDetails.quoted(namespace))\(end)."
         case .login(let user, let destination):
             let host =
                 switch (name(of: destination, key?.hosts ?? []), destination.key) {
-                case (let name?, _): name
+                case (let name?, _): PromptDetails.quoted(name, atMost: 60)
                 case (nil, .some): "an unknown host"
                 case (nil, nil): "a host that was not named"
                 }
-            return "Sign in as '\(user)' at \(host)\(end)."
+            return "Sign in as \(PromptDetails.quoted(user)) at \(host)\(end)."
         }
     }
 
@@ -107,10 +107,11 @@ struct Signing {
     /// What the log says of the use.
     func record(for key: NamedKey) -> String {
         switch purpose {
-        case .message(let namespace): return "ssh message '\(namespace)'" + (path.isEmpty ? "" : " forwarded")
+        case .message(let namespace):
+            return "ssh message \(PromptDetails.quoted(namespace))" + (path.isEmpty ? "" : " forwarded")
         case .login(let user, let destination):
             let host = name(of: destination, key.hosts) ?? "-"
-            return "ssh login '\(user)'@\(host) \(destination.key?.fingerprint ?? "-")"
+            return "ssh login \(PromptDetails.quoted(user))@\(host) \(destination.key?.fingerprint ?? "-")"
                 + (path.isEmpty ? "" : " forwarded")
         }
     }

@@ -2,14 +2,11 @@ public import KeychainModel
 
 /// The public keys for the time before the first unlock, stored beside the keybag: 65 bytes each.
 public struct PublicKeysFile: PublicKeyNotes {
-    /// The most keys that it holds.
-    public static let most = 256
-
     private let file: AtomicFile
 
     /// Keeps them in this directory.
     public init(directory: StoreDirectory) {
-        file = AtomicFile(.publicKeys, in: directory, longest: Self.most * HardwareKey.publicKeyOctetCount)
+        file = AtomicFile(.publicKeys, in: directory, longest: NamedKey.most * HardwareKey.publicKeyOctetCount)
     }
 
     /// The keys of the file.
@@ -22,6 +19,6 @@ public struct PublicKeysFile: PublicKeyNotes {
 
     /// Replaces the file.
     public func write(_ keys: [[UInt8]]) throws(KeychainError) {
-        try file.replace(with: keys.prefix(Self.most).flatMap(\.self))
+        try file.replace(with: keys.prefix(NamedKey.most).flatMap(\.self))
     }
 }

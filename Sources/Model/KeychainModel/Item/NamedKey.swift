@@ -24,6 +24,8 @@ public struct NamedKey: Sendable, Equatable {
         }
         return group
     }()
+    /// The most of these keys that the command makes; each is offered to a server in turn, and OpenSSH's ends a connection after six.
+    public static let most = 256
     /// The most host keys of a key.
     public static let mostHosts = 64
 

@@ -31,6 +31,21 @@ public struct PromptDetails: Sendable, Equatable {
         self.items = items
     }
 
+    /// Text of others within a sentence: in single quotation marks that it cannot end itself, on one line, and no longer than
+    /// leaves room for the rest of the sentence.
+    ///
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - most: how many characters of it are shown; an ellipsis stands for the others.
+    /// - Returns: the text with its quotation marks, whatever alphabet they are of, as `?`, and white space as single spaces.
+    package static func quoted(_ text: String, atMost most: Int = 40) -> String {
+        let words = text.unicodeScalars.split { $0.properties.isWhitespace }.map { word in
+            String(String.UnicodeScalarView(word.map { $0.properties.isQuotationMark ? "?" : $0 }))
+        }
+        let line = words.joined(separator: " ")
+        return "'\(line.count > most ? line.prefix(most - 1) + "\u{2026}" : line[...])'"
+    }
+
     /// Whether there is nothing to show.
     public var isEmpty: Bool { title == nil && subtitle == nil && items.isEmpty }
 }

@@ -39,10 +39,11 @@ struct SignedObject {
 
     /// The sentence of the box.
     func reason(for key: NamedKey) -> String {
-        switch kind {
-        case .commit: "Sign the commit '\(subject)' with the key '\(key.name)'."
-        case .tag(let name, _): "Sign the tag '\(name)' with the key '\(key.name)'."
-        case .other: "Sign for 'git' with the key '\(key.name)'."
+        let end = "with the key \(PromptDetails.quoted(key.name))."
+        return switch kind {
+        case .commit: "Sign the commit \(PromptDetails.quoted(subject, atMost: 72)) \(end)"
+        case .tag(let name, _): "Sign the tag \(PromptDetails.quoted(name, atMost: 72)) \(end)"
+        case .other: "Sign for 'git' \(end)"
         }
     }
 

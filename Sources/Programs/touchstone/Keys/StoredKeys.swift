@@ -74,7 +74,15 @@ struct StoredKeys {
         for hosts: [NamedKey.Host]
     ) throws(CommandError) -> StoredKey {
         let reason = "Make the key '\(name.text)'."
-        guard try keys(NamedKey.named(name.text), reason).isEmpty else { throw Self.taken(name) }
+        let present = try keys(NamedKey.all, reason)
+        guard !present.contains(where: { $0.name == name.text }) else { throw Self.taken(name) }
+        guard present.count < NamedKey.most else {
+            throw CommandError(
+                "there are \(present.count) keys, and the ssh-agent lists no more",
+                hint: "touchstone key delete NAME",
+                exitCode: .failed
+            )
+        }
         do throws(KeychainError) {
             let made = try keychain.makeKey(
                 MakeKey(accessControl: rule, group: NamedKey.group, prompt: prompt(reason))
