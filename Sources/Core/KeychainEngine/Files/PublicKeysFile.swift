@@ -6,7 +6,11 @@ public struct PublicKeysFile: PublicKeyNotes {
 
     /// Keeps them in this directory.
     public init(directory: StoreDirectory) {
-        file = AtomicFile(.publicKeys, in: directory, longest: NamedKey.most * HardwareKey.publicKeyOctetCount)
+        file = AtomicFile(
+            .publicKeys,
+            in: directory,
+            longest: NamedKey.most * HardwareKey.publicKeyOctetCount
+        )
     }
 
     /// The keys of the file.
