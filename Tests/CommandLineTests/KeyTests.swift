@@ -58,6 +58,17 @@ struct KeyTests {
         #expect(json[0]["ssh"] as? String == made.text.dropLast().description)
         #expect(json[0]["hosts"] as? [String] == [])
 
+        for (words, offered) in [
+            (["show", ""], "work\nnight"), (["delete", ""], "work\nnight"), (["create", ""], ""),
+            (["show", "work", "--format", ""], "ssh\npem\nfingerprint"),
+        ] {
+            let answer = try await keychain.run(all: ["---complete", "zsh", "key"] + words)
+            #expect(
+                answer.text.split(separator: "\n").dropFirst().joined(separator: "\n") == offered,
+                "\(words)"
+            )
+        }
+
         #expect(try await run("rename", "work", "office").status == 0)
         #expect(try await run("show", "office", "--format", "fingerprint").text == fingerprint)
         #expect(try await run("delete", "office", "--yes").status == 0)

@@ -98,6 +98,7 @@ private struct Place {
         case "--require": return (.words(Requirement.candidates), lead)
         case "--prefix": return (prefixes(isTerminated: true), lead)
         case "--when": return (.words(Readability.candidates), lead)
+        case "--format": return (.words(PublicKeyFormat.allCases.map { .init(text: $0.rawValue) }), lead)
         case "--on-conflict":
             return (.words(ConflictChoice.allCases.map { .init(text: $0.rawValue) }), lead)
         case "--from-file", "--env-file", "--in-file", "--out-file", "--export", "--import", "--from", "--qr":
@@ -133,6 +134,8 @@ private struct Place {
                 return names(isTerminated: isTerminated)
             }
             return .words(names + Requirement.candidates)
+        case is ShowKeyCommand.Type, is RenameKeyCommand.Type, is DeleteKeyCommand.Type:
+            return arguments.isEmpty ? keyNames(isTerminated: isTerminated) : .words([])
         case is BackupCommand.Type: return arguments.isEmpty ? .file : .words([])
         case is MoveAppCommand.Type: return arguments.count < 2 ? .file : .words([])
         case is AppFingersCommand.Type:
@@ -171,6 +174,12 @@ private struct Place {
     private var trustedPlaces: CompletedWord.Kind {
         let protection = try? RemoteKeychain(daemon: .none).protection()
         return .words((protection?.places ?? []).map { .init(text: $0.text) })
+    }
+
+    /// The names of keys.
+    private func keyNames(isTerminated: Bool) -> CompletedWord.Kind {
+        let keys = StoredKeys(keychain: RemoteKeychain(daemon: .none))
+        return candidates((try? keys.names(interactionAllowed: false)) ?? [], isTerminated)
     }
 
     /// The names of which values are kept.

@@ -52,6 +52,11 @@ struct StoredKeys {
             .map { key throws(CommandError) in try describe(key) }
     }
 
+    /// The names of all keys.
+    func names(interactionAllowed: Bool) throws(CommandError) -> [String] {
+        try keys(NamedKey.all, "List the keys.", interactionAllowed: interactionAllowed).map(\.name)
+    }
+
     /// The key of a name.
     func find(_ name: ItemName) throws(CommandError) -> StoredKey {
         guard let key = try keys(NamedKey.named(name.text), "Look up the key '\(name.text)'.").first else {
@@ -142,10 +147,16 @@ struct StoredKeys {
         }
     }
 
-    private func keys(_ query: ItemQuery, _ reason: String) throws(CommandError) -> [NamedKey] {
+    private func keys(
+        _ query: ItemQuery,
+        _ reason: String,
+        interactionAllowed: Bool = true
+    ) throws(CommandError) -> [NamedKey] {
         do throws(KeychainError) {
             var keys: [NamedKey] = []
-            let results = try keychain.copy(CopyItems(query: query, prompt: prompt(reason)))
+            let results = try keychain.copy(
+                CopyItems(query: query, prompt: prompt(reason, interactionAllowed: interactionAllowed))
+            )
             results.forEach { item in
                 if let key = item.attributes.flatMap(NamedKey.init) { keys.append(key) }
             }
@@ -166,8 +177,13 @@ struct StoredKeys {
         }
     }
 
-    private func prompt(_ reason: String) -> PromptFields {
-        PromptFields(origin: .current(), reason: reason, fallbackTitles: [])
+    private func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
+        PromptFields(
+            origin: .current(),
+            reason: reason,
+            fallbackTitles: [],
+            interactionAllowed: interactionAllowed
+        )
     }
 
     private static func missing(_ name: ItemName) -> CommandError {
