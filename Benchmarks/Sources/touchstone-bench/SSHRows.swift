@@ -1,5 +1,7 @@
 import Glibc
+import KeychainModel
 import SSHFormat
+import TouchstoneTesting
 
 /// The ssh-agent: a list of many keys, and a signature, beside OpenSSH's own agent with a key of the same kind.
 enum SSHRows {
@@ -33,8 +35,14 @@ enum SSHRows {
             try CommandRun(path: program, arguments: arguments, environment: environment, isQuiet: true).run()
         }
         try run("/usr/bin/ssh-keygen", ["-q", "-t", "ecdsa", "-b", "256", "-N", "", "-f", file])
-        let process = try await ChildProcessOfAgent(agent, at: socket)
-        defer { process.end() }
+        let process = try await ChildProcess.start(
+            agent,
+            ["-D", "-a", socket],
+            environment: keychain.environment,
+            log: keychain.appending("peer.log")
+        )
+        defer { kill(process.processID, SIGTERM) }
+        try await Deadline.wait(for: "OpenSSH's agent") { unsafe access(socket, F_OK) == 0 ? true : nil }
         try run("/usr/bin/ssh-add", ["-q", file])
         let peer = try AgentClient(path: socket)
         let peerKey = try peer.firstKey()
@@ -58,53 +66,12 @@ enum SSHRows {
     }
 }
 
-/// OpenSSH's agent as a child process.
-private struct ChildProcessOfAgent {
-    private let process: pid_t
-
-    init(_ path: String, at socket: String) async throws {
-        var argv = unsafe [path, "-D", "-a", socket].map { unsafe strdup($0) } + [nil]
-        var envp = unsafe ["PATH=/usr/bin:/bin"].map { unsafe strdup($0) } + [nil]
-        defer { unsafe (argv + envp).forEach { unsafe free($0) } }
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        var process: pid_t = 0
-        guard unsafe posix_spawn(&process, path, &actions, nil, &argv, &envp) == 0 else {
-            throw BenchError("\(path) does not start")
-        }
-        self.process = process
-        let begin = Stopwatch.now()
-        while unsafe access(socket, F_OK) != 0 {
-            guard Stopwatch.now() - begin < 20_000_000_000 else {
-                throw BenchError("\(path) does not listen")
-            }
-            try await Task.sleep(for: .milliseconds(1))
-        }
-    }
-
-    func end() {
-        kill(process, SIGTERM)
-        unsafe waitpid(process, nil, 0)
-    }
-}
-
 /// A client of an ssh-agent (RFC 9987).
 private final class AgentClient {
     private let socket: CInt
 
     init(path: String) throws {
-        socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-        let result = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else { throw BenchError("\(path): connect, errno \(errno)") }
+        socket = try UnixSocket.connect(to: path)
     }
 
     deinit { close(socket) }
