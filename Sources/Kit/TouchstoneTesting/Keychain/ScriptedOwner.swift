@@ -31,14 +31,15 @@ extension ScriptedPinentry {
 
     /// An owner who types `passcode` and keeps notes in the directory `home`.
     package static func owner(passcode: String, home: String) throws -> ScriptedPinentry {
+        // The note comes last: who waits for it may have the program killed, and the deed must be taken then.
         let deed = """
-            echo "$line" >> "$directory/notes"
             deed=
             if [ -s \(home)/deeds ]; then
                 deed=$(head -n 1 \(home)/deeds)
                 tail -n +2 \(home)/deeds > \(home)/deeds.rest
                 mv \(home)/deeds.rest \(home)/deeds
             fi
+            echo "$line" >> "$directory/notes"
             """
         return try ScriptedPinentry([
             "SETDESC": """
