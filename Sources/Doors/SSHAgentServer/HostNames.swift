@@ -4,13 +4,15 @@ import SSHFormat
 
 /// The files of known hosts.
 package struct HostNames: Sendable {
-    /// The file that an administrator fills.
-    package static let systemFile = "/etc/ssh/ssh_known_hosts"
-
     private let paths: [String]
 
     /// Reads these files, whenever names are asked for.
     package init(paths: [String]) { self.paths = paths }
+
+    /// Reads ssh's files for the user with this home directory; nil for the system's alone.
+    package init(home: String?) {
+        self.init(paths: (home.map { [KnownHosts.userFile(home: $0)] } ?? []) + [KnownHosts.systemFile])
+    }
 
     /// Reads the files as they are now, for a client with these arguments.
     func read(arguments: [String]) -> KnownNames {

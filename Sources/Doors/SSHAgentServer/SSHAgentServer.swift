@@ -1,10 +1,7 @@
-import CLinux
 package import Desk
 import Glibc
 package import KeychainModel
 package import PeerSockets
-import SecretMemory
-import Threads
 
 /// The ssh-agent (RFC 9987): a door to the named keys, on a socket of its own.
 ///
@@ -17,18 +14,6 @@ import Threads
 /// await agent.stop()
 /// ```
 package final class SSHAgentServer: Sendable {
-    private struct State {
-        var connections: [UInt64: AgentConnection] = [:]
-        /// How many more were accepted and are being identified.
-        var arriving = 0
-        var isStopping = false
-        var isAccepting = false
-        var idleSince = MonotonicTime.now()
-        var whenQuiet: [CheckedContinuation<Void, Never>] = []
-
-        var isDeserted: Bool { connections.isEmpty && arriving == 0 }
-    }
-
     /// Connections of one user at a time; the next one is refused.
     private static let mostConnections = 128
 
@@ -38,8 +23,7 @@ package final class SSHAgentServer: Sendable {
     private let owner: Owner
     private let names: HostNames
     private let list: KeyList
-    private let acceptor: Acceptor
-    private let state = Guarded(State())
+    private let clients: ClientRegistry<AskerRole, AgentConnection>
 
     /// Prepares to serve the programs of `owner` only.
     ///
@@ -65,26 +49,17 @@ package final class SSHAgentServer: Sendable {
         self.owner = owner
         self.names = names
         list = KeyList(notes)
-        acceptor = try Acceptor()
+        clients = try ClientRegistry()
     }
 
     /// Starts to accept clients on a new thread.
     package func start(_ listener: consuming Listener) throws(ServerError) {
-        state.withLock { $0.isAccepting = true }
-        do throws(ServerError) {
-            try acceptor.start(listener) { [self] event in
-                switch event {
-                case .client(let socket): serve(socket)
-                case .refused(let reason): desk.failures.recordRefusal("ssh-agent: \(reason)", by: nil)
-                case .nameChecked: break
-                case .ended:
-                    state.withLock { $0.isAccepting = false }
-                    tellWhenQuiet()
-                }
+        try clients.start(listener) { [self] event in
+            switch event {
+            case .client(let socket): serve(socket)
+            case .refused(let reason): record(reason)
+            case .nameChecked: break
             }
-        } catch {
-            state.withLock { $0.isAccepting = false }
-            throw error
         }
     }
 
@@ -93,102 +68,61 @@ package final class SSHAgentServer: Sendable {
         do throws(ServerError) {
             try admit(socket)
         } catch {
-            desk.failures.recordRefusal("ssh-agent: \(error.detail)", by: nil)
+            record(error.detail)
             close(socket)
         }
     }
 
     /// How long no client has been connected; nil while one is.
-    package var idleTime: Duration? {
-        state.withLock { $0.isDeserted ? $0.idleSince.age : nil }
-    }
+    package var idleTime: Duration? { clients.idleTime }
 
     /// Stops accepting, ends all connections with their prompts, and waits for the last thread.
     package func stop() async {
-        state.withLock { $0.isStopping = true }
-        acceptor.stop()
-        for connection in state.withLock({ Array($0.connections.values) }) { connection.stop() }
-        await withCheckedContinuation { continuation in
-            state.withLock { $0.whenQuiet.append(continuation) }
-            tellWhenQuiet()
-        }
+        clients.stopAccepting()
+        for connection in clients.clients { connection.stop() }
+        await clients.waitUntilQuiet()
     }
 
     private func admit(_ socket: CInt) throws(ServerError) {
         let peer = try PeerCredentials(of: socket)
-        // Accepted sockets inherit it from the listener.
-        guard clinux_pass_credentials(socket) == 0 else {
-            throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
+        guard peer.uid == owner.uid else { throw ServerError(.system, "a client of another user") }
+        guard clients.arrive(.app, atMost: Self.mostConnections) else {
+            throw ServerError(.system, "too many connections")
         }
-        let isFull = state.withLock { state in
-            guard state.connections.count + state.arriving < Self.mostConnections else { return true }
-            state.arriving += 1
-            return false
+        try clients.onThread(of: peer, .app) { [self] peer in
+            client(peer, socket)
+        } serve: { [self] client in
+            serve(client)
         }
-        guard !isFull else { throw ServerError(.system, "too many connections") }
-        guard peer.uid == owner.uid else {
-            leave()
-            throw ServerError(.system, "a client of another user")
-        }
-        // Naming its program delays no other client.
-        let arrival = Guarded<PeerCredentials?>(peer)
-        let failure = BlockingThread.start { [self] in
-            guard let peer = arrival.withLock({ $0.take() }) else { return }
-            serve(socket, of: peer)
-        }
-        guard failure != 0 else { return }
-        leave()
-        throw ServerError(call: "pthread_create", errno: failure)
     }
 
-    private func serve(_ socket: CInt, of peer: PeerCredentials) {
+    private func client(_ peer: PeerCredentials, _ socket: CInt) -> AgentConnection.Client {
         let look = peer.process.map { namer.look(at: $0) } ?? .nothing
-        let asker = identity.asker(uid: peer.uid, pid: peer.pid, look, in: .app, keyDoor: "ssh-agent")
-        let client = AgentConnection.Client(
+        return AgentConnection.Client(
             socket: socket,
             pid: peer.pid,
             terminal: look.terminal,
-            asker: asker
+            asker: identity.asker(uid: peer.uid, pid: peer.pid, look, in: .app, keyDoor: "ssh-agent")
         )
+    }
+
+    private func serve(_ client: AgentConnection.Client) {
         let connection: AgentConnection
         do throws(ServerError) {
             connection = try AgentConnection(client, at: desk, names: names, list: list)
         } catch {
-            desk.failures.recordRefusal("ssh-agent: \(error.detail)", by: asker.caller)
-            close(socket)
-            return leave()
+            record(error.detail, client.asker.caller)
+            close(client.socket)
+            return clients.leave(.app)
         }
-        let number = connection.visit.number
-        let isStopping = state.withLock { state in
-            state.arriving -= 1
-            state.connections[number] = connection
-            return state.isStopping
+        clients.serve(connection, connection.visit.number, as: .app) {
+            connection.run()
+        } end: {
+            connection.close()
         }
-        if !isStopping { connection.run() }
-        connection.close()
-        state.withLock { state in
-            state.connections[number] = nil
-            if state.isDeserted { state.idleSince = .now() }
-        }
-        tellWhenQuiet()
     }
 
-    private func leave() {
-        state.withLock { state in
-            state.arriving -= 1
-            if state.isDeserted { state.idleSince = .now() }
-        }
-        tellWhenQuiet()
-    }
-
-    private func tellWhenQuiet() {
-        let waiting = state.withLock { state in
-            guard state.isStopping, !state.isAccepting, state.isDeserted else {
-                return [CheckedContinuation<Void, Never>]()
-            }
-            defer { state.whenQuiet = [] }
-            return state.whenQuiet
-        }
-        for continuation in waiting { continuation.resume() }
+    private func record(_ reason: String, _ caller: Caller? = nil) {
+        desk.failures.recordRefusal("ssh-agent: \(reason)", by: caller)
     }
 }

@@ -13,8 +13,6 @@ package final class Acceptor: Sendable {
         case refused(String)
         /// The names in the socket's directory changed: whether its path no longer leads to it.
         case nameChecked(isLost: Bool)
-        /// The socket was closed; the last event.
-        case ended
     }
 
     /// How long to wait before the next attempt when descriptors or memory ran out, in milliseconds.
@@ -31,7 +29,7 @@ package final class Acceptor: Sendable {
     }()
 
     /// Prepares to accept.
-    package init() throws(ServerError) {
+    init() throws(ServerError) {
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -39,20 +37,23 @@ package final class Acceptor: Sendable {
     deinit { close(stopSignal) }
 
     /// Starts to accept clients; once.
-    package func start(
+    ///
+    /// `ended` is called when the socket was closed, after the last event.
+    func start(
         _ listener: consuming Listener,
-        tell: @escaping @Sendable (Event) -> Void
+        tell: @escaping @Sendable (Event) -> Void,
+        ended: @escaping @Sendable () -> Void
     ) throws(ServerError) {
         let box = ListenerBox(listener)
         let failure = BlockingThread.start { [self] in
             if let listener = box.take() { acceptClients(on: listener, tell) }
-            tell(.ended)
+            ended()
         }
         guard failure == 0 else { throw ServerError(call: "pthread_create", errno: failure) }
     }
 
-    /// Stops accepting; the last event follows.
-    package func stop() {
+    /// Stops accepting.
+    func stop() {
         var one: UInt64 = 1
         _ = unsafe write(stopSignal, &one, MemoryLayout<UInt64>.size)
     }

@@ -13,11 +13,15 @@ package struct PeerCredentials {
     /// A pidfd of the process; nil if it has exited.
     package let process: ClientProcess?
 
-    /// Queries the kernel for the peer of `socket`.
+    /// Queries the kernel for the peer of `socket`, whose messages carry their senders' credentials from then on, as those of
+    /// accepted sockets do.
     package init(of socket: CInt) throws(ServerError) {
         var peer = clinux_peer()
         guard unsafe clinux_peer_credentials(socket, &peer) == 0 else {
             throw ServerError(call: "getsockopt SO_PEERCRED", errno: errno)
+        }
+        guard clinux_pass_credentials(socket) == 0 else {
+            throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
         }
         uid = peer.uid
         gid = peer.gid

@@ -8,6 +8,11 @@ internal import Crypto
 package struct KnownHosts: Sendable {
     /// The bytes of a file that are read; what follows is ignored.
     package static let longest = 1 << 20
+    /// The file that an administrator fills, of ssh(1).
+    package static let systemFile = "/etc/ssh/ssh_known_hosts"
+
+    /// The file of the user with this home directory, of ssh(1).
+    package static func userFile(home: String) -> String { home + "/.ssh/known_hosts" }
 
     /// A line: a host's names, and its key.
     private struct Entry: Sendable {

@@ -135,9 +135,7 @@ struct Keychain: Sendable {
                 identity: identity,
                 namer: broker.map(BrokerNamer.init),
                 owner: owner,
-                names: HostNames(
-                    paths: (home.map { ["\($0)/.ssh/known_hosts"] } ?? []) + [HostNames.systemFile]
-                ),
+                names: HostNames(home: home),
                 notes: publicKeys
             )
         } catch {

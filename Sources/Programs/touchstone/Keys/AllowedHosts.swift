@@ -5,15 +5,13 @@ import SSHFormat
 
 /// The hosts for which alone a key is to be used, by the keys that ssh knows of them.
 enum AllowedHosts {
-    private static let systemFile = "/etc/ssh/ssh_known_hosts"
-
     /// The keys of these hosts in the files of known hosts.
     ///
     /// - Throws: ``CommandError`` for a host that is not in them.
     static func find(_ names: [String]) throws(CommandError) -> [NamedKey.Host] {
         guard !names.isEmpty else { return [] }
         var files: [KnownHosts] = []
-        for path in [userFile, systemFile].compactMap(\.self) {
+        for path in [userFile, KnownHosts.systemFile].compactMap(\.self) {
             if let file = try read(path) { files.append(file) }
         }
         var hosts: [NamedKey.Host] = []
@@ -39,7 +37,7 @@ enum AllowedHosts {
     }
 
     private static var userFile: String? {
-        unsafe getenv("HOME").map { unsafe String(cString: $0) + "/.ssh/known_hosts" }
+        Environment.value("HOME").map { KnownHosts.userFile(home: $0) }
     }
 
     private static func read(_ path: String) throws(CommandError) -> KnownHosts? {

@@ -12,30 +12,23 @@ struct StoredKey {
     /// The public key as ssh writes it.
     var ssh: SSHPublicKey {
         get throws(CommandError) {
-            do throws(SSHFormatError) {
-                return try SSHPublicKey(p256: key.publicKey)
-            } catch {
-                throw CommandError(
-                    "the key '\(key.name)' is damaged",
-                    hint: "touchstone doctor",
-                    exitCode: .damaged
-                )
-            }
+            guard let key = try? SSHPublicKey(p256: key.publicKey) else { throw damage }
+            return key
         }
     }
 
-    /// The public key as PEM (SubjectPublicKeyInfo), with a line end.
+    /// The public key as PEM (SubjectPublicKeyInfo).
     var pem: String {
         get throws(CommandError) {
             guard let key = try? P256.Signing.PublicKey(x963Representation: key.publicKey) else {
-                throw CommandError(
-                    "the key '\(key.name)' is damaged",
-                    hint: "touchstone doctor",
-                    exitCode: .damaged
-                )
+                throw damage
             }
             return key.pemRepresentation
         }
+    }
+
+    private var damage: CommandError {
+        CommandError("the key '\(key.name)' is damaged", hint: "touchstone doctor", exitCode: .damaged)
     }
 }
 
