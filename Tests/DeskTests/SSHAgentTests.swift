@@ -30,12 +30,13 @@ struct SSHAgentTests {
             .write(toFile: directory.appending("known_hosts"), atomically: true, encoding: .utf8)
     }
 
-    private func server(_ world: DeskWorld? = nil) throws -> SSHAgentServer {
+    private func server(_ world: DeskWorld? = nil, names: HostNames? = nil) throws -> SSHAgentServer {
         try SSHAgentServer(
             desk: (world ?? self.world).desk,
             identity: ClientIdentity(ownProgram: DeskWorld.command),
             owner: .ofThisProcess(),
-            names: HostNames(paths: [directory.appending("known_hosts"), directory.appending("missing")]),
+            names: names
+                ?? HostNames(paths: [directory.appending("known_hosts"), directory.appending("missing")]),
             notes: notes
         )
     }
@@ -279,6 +280,44 @@ struct SSHAgentTests {
         let boxes = world.prompter.boxes.count
         #expect(try await !client.signs(sshLogin(Self.session, by: key), by: key))
         #expect(world.prompter.boxes.count == boxes)
+    }
+
+    @Test(
+        "known hosts that cannot be read whole give a bound connection no signature: a host may be revoked there",
+        arguments: ["too long", "a directory", "a pipe", "not to be read", "behind a file", "missing"]
+    )
+    func unreadable(_ fault: String) async throws {
+        let path = directory.appending("known_hosts")
+        try FileManager.default.removeItem(atPath: path)
+        let revocation = "@revoked * \(host.key.line(comment: ""))\n"
+        switch fault {
+        case "too long":
+            try
+                (String(repeating: "#", count: KnownHosts.longest - revocation.utf8.count) + "\n" + revocation)
+                .write(toFile: path, atomically: true, encoding: .utf8)
+        case "a directory":
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        case "a pipe": #expect(mkfifo(path, 0o600) == 0)
+        case "not to be read":
+            // A loop of links is unreadable for root too.
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        default: break
+        }
+        let key = try await makeKey()
+        let names = HostNames(paths: [fault == "behind a file" ? "/dev/null/known_hosts" : path])
+        let client = try SSHAgentClient(try server(names: names))
+        #expect(try await client.bind(try host.binding(Self.session)))
+        let isMissing = fault == "missing" || fault == "behind a file"
+        let boxes = world.prompter.boxes.count
+        if isMissing {
+            _ = try await box(of: client, sshLogin(Self.session, by: key), by: key)
+        } else {
+            #expect(try await !client.signs(sshLogin(Self.session, by: key), by: key))
+            #expect(world.prompter.boxes.count == boxes)
+        }
+        // A message goes to no host.
+        let other = try SSHAgentClient(try server(names: names))
+        _ = try await box(of: other, sshMessage("git"), by: key)
     }
 
     @Test("a deleted key signs no more, and a key without a rule asks nobody")

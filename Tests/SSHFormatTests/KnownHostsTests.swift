@@ -123,14 +123,4 @@ struct KnownHostsTests {
             #expect(hosts.keys(of: "good") == [keys[0]])
         }
     }
-
-    @Test("at most 1 MiB is read")
-    func longest() {
-        #expect(KnownHosts.longest == 1_048_576)
-        let line = "host \(lines[0])"
-        func text(before count: Int) -> String { String(repeating: "#", count: count - 1) + "\n" + line }
-        let most = KnownHosts.longest - line.utf8.count
-        #expect(KnownHosts(text(before: most)).keys(of: "host") == [keys[0]])
-        #expect(KnownHosts(text(before: most + 1)).keys(of: "host").isEmpty)
-    }
 }

@@ -15,16 +15,28 @@ package struct HostNames: Sendable {
     }
 
     /// Reads the files as they are now, for a client with these arguments.
-    func read(arguments: [String]) -> KnownNames {
-        KnownNames(paths.compactMap(Self.read), arguments: arguments)
+    ///
+    /// - Throws: ``SigningRefusal`` if a file is there and cannot be read whole: it may say that a host's key is revoked.
+    func read(arguments: [String]) throws(SigningRefusal) -> KnownNames {
+        var files: [KnownHosts] = []
+        for path in paths {
+            if let file = try Self.read(path) { files.append(file) }
+        }
+        return KnownNames(files, arguments: arguments)
     }
 
-    private static func read(_ path: String) -> KnownHosts? {
+    private static func read(_ path: String) throws(SigningRefusal) -> KnownHosts? {
         var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let bytes = try? SmallFile.bytes(path, atMost: KnownHosts.longest)
-        else { return nil }
-        return KnownHosts(String(decoding: bytes, as: UTF8.self))
+        do throws(UnreadableFile) {
+            guard unsafe stat(path, &status) == 0 else { throw .system(path) }
+            // Reading a pipe would wait.
+            guard status.st_mode & S_IFMT == S_IFREG else { throw UnreadableFile(path, .malformed) }
+            let bytes = try SmallFile.bytes(path, atMost: KnownHosts.longest)
+            return KnownHosts(String(decoding: bytes, as: UTF8.self))
+        } catch {
+            guard !error.isMissing, error.number != ENOTDIR else { return nil }
+            throw SigningRefusal(reason: "known hosts that cannot be read, \(error)")
+        }
     }
 }
 
@@ -32,6 +44,9 @@ package struct HostNames: Sendable {
 struct KnownNames {
     /// The most arguments that are compared with each hashed name.
     private static let mostArguments = 16
+
+    /// Nothing is known.
+    static let none = KnownNames([], arguments: [])
 
     private let files: [KnownHosts]
     private let candidates: [String]

@@ -6,7 +6,7 @@ internal import Crypto
 /// `[host.example]:2222`. Patterns name no host, so they are ignored, as are authorities (`@cert-authority`). A key that any line
 /// revokes (`@revoked`) is unknown, whatever hosts the line is for.
 package struct KnownHosts: Sendable {
-    /// The bytes of a file that are read; what follows is ignored.
+    /// The most bytes of a file.
     package static let longest = 1 << 20
     /// The file that an administrator fills, of ssh(1).
     package static let systemFile = "/etc/ssh/ssh_known_hosts"
@@ -27,7 +27,7 @@ package struct KnownHosts: Sendable {
     package init(_ text: String) {
         var entries: [Entry] = []
         var revoked: Set<SSHPublicKey> = []
-        for line in text.utf8.prefix(Self.longest).split(separator: UInt8(ascii: "\n")) {
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             var fields = Array(line).split(maxSplits: 4) { [0x20, 0x09, 0x0D].contains($0) }[...]
             let marker = fields.first?.first == UInt8(ascii: "@") ? fields.popFirst() : nil
             guard fields.count >= 3, fields[fields.startIndex].first != UInt8(ascii: "#"),
