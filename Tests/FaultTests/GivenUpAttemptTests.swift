@@ -2,6 +2,7 @@ import FingerprintDriver
 import Foundation
 import KeychainClient
 import KeychainModel
+import MessageBus
 import Synchronization
 import Testing
 import TouchstoneTesting

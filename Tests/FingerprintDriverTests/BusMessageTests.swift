@@ -1,4 +1,5 @@
 import FingerprintDriver
+import MessageBus
 import Testing
 import TouchstoneTesting
 

@@ -1,5 +1,6 @@
 import Glibc
 import KeychainModel
+import MessageBus
 import Testing
 
 @testable import FingerprintDriver

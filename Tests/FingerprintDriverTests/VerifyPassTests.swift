@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 import Testing
 
 @testable import FingerprintDriver

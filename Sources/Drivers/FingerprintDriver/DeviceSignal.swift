@@ -1,3 +1,5 @@
+import MessageBus
+
 /// A signal of a sensor's object, from a verified sender.
 struct DeviceSignal: Hashable, Sendable {
     /// One of the signals of `net.reactivated.Fprint.Device`.

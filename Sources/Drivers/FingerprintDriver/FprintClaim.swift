@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// A claim on the sensor; destroying it releases the sensor as ``letGo()`` does.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import KeychainModel
+import MessageBus
 
 /// A bus connection that verifies the owners of fprintd's and logind's names and ignores signals of other senders.
 ///

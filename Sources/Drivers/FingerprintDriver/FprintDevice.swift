@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// A sensor of one fprintd; the methods have fprintd's own names.
 struct FprintDevice {

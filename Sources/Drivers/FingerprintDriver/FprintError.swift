@@ -1,5 +1,6 @@
 import Glibc
 package import KeychainModel
+package import MessageBus
 
 extension FingerprintError {
     /// Translates a bus error to fprintd's own names; unknown names are kept whole.

@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// The manager object of one fprintd: lists the sensors and chooses one.
 struct FprintManager {

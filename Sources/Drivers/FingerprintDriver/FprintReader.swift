@@ -1,4 +1,5 @@
 public import KeychainModel
+import MessageBus
 import SystemFacts
 
 /// A sensor behind fprintd.

@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// Verifying on a claim, and releasing it.
 extension FprintReader {

@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// A running verification: its signals, its status callback, and the caller that waits for its end.
 final class VerifyRun {

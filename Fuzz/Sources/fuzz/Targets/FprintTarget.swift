@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 @testable import FingerprintDriver
 

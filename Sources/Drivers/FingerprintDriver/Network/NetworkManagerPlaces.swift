@@ -1,4 +1,5 @@
 package import KeychainModel
+import MessageBus
 
 /// NetworkManager's names on the bus (`org.freedesktop.NetworkManager`, version 1.0 and later).
 package enum NetworkManager {
@@ -93,11 +94,11 @@ private actor Question {
             if case .uint32(let value)? = try await read(accessPoint, interface, name) { flags |= value }
         }
         guard flags & NetworkManager.provingFlags != 0 else { return .failure(.open) }
-        guard case .array(of: "y", let name)? = try await read(accessPoint, interface, "Ssid"),
+        guard let name = try await read(accessPoint, interface, "Ssid")?.octets,
             let profile = try await active("Uuid"),
             let place = NetworkPlace(
                 profile: profile,
-                name: name.compactMap { if case .byte(let byte) = $0 { byte } else { nil } }
+                name: name.plain
             )
         else { return .failure(.notWireless) }
         return .success(place)

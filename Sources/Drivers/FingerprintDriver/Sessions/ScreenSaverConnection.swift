@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// A connection to a session bus that follows the owners of the screen savers' names and hears their signals.
 ///

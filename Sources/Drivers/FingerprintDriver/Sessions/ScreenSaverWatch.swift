@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// Watches the screen savers of a user's session bus, for desktops that do not tell logind that the screen is locked, and for
 /// machines without logind.

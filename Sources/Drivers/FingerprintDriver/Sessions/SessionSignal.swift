@@ -1,3 +1,5 @@
+import MessageBus
+
 /// A signal of logind about a login session (`org.freedesktop.login1(5)`); sessions are named by their object paths.
 enum SessionSignal: Sendable, Equatable {
     /// `SessionNew`, or a change of `LockedHint` or `Active` without its value: the session's properties are unknown.

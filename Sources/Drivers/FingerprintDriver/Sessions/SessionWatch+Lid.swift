@@ -1,3 +1,5 @@
+import MessageBus
+
 /// Watches the machine's lid.
 extension SessionWatch {
     /// Reports when the lid is closed, until the task is cancelled.

@@ -1,4 +1,5 @@
 import KeychainModel
+import MessageBus
 
 /// Watches one user's login sessions by logind's signals, and sleep.
 ///

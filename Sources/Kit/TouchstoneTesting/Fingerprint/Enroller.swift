@@ -1,4 +1,5 @@
 import FingerprintDriver
+import MessageBus
 
 /// Enrols and deletes fingers over fprintd, as the user's settings program does.
 package struct Enroller: Sendable {

@@ -1,4 +1,5 @@
 import FingerprintDriver
+import MessageBus
 
 /// A sensor of the fprintd on a private bus, as another client sees it.
 struct FprintSensor {

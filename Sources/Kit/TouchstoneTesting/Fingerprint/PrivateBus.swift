@@ -1,5 +1,6 @@
 package import FingerprintDriver
 import Glibc
+import MessageBus
 import SecretMemory
 
 /// A private system bus with polkit, fprintd and libfprint's virtual sensors on it.

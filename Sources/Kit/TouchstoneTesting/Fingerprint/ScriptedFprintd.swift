@@ -1,5 +1,6 @@
 import FingerprintDriver
 import Glibc
+import MessageBus
 import SecretMemory
 
 /// A peer that owns fprintd's name and follows a script, for behaviour that no virtual sensor can produce.

@@ -1,5 +1,6 @@
 import FingerprintDriver
 import Glibc
+import MessageBus
 import SecretMemory
 
 /// A login session of a ``ScriptedLogind``.

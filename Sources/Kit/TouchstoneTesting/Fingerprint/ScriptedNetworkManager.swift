@@ -1,4 +1,5 @@
 import FingerprintDriver
+import MessageBus
 import SecretMemory
 
 /// A peer that owns NetworkManager's name and has one connection, or none.
@@ -54,7 +55,7 @@ package actor ScriptedNetworkManager {
         case (accessPoint, "WpaFlags", .wireless): .uint32(0)
         case (accessPoint, "RsnFlags", .wireless(_, _, let flags)): .uint32(flags)
         case (accessPoint, "Ssid", .wireless(_, let name, _)):
-            .array(of: "y", name.utf8.map(BusValue.byte))
+            .octets(BusOctets(SecretBytes(copying: Array(name.utf8))))
         default: nil
         }
     }

@@ -1,4 +1,5 @@
 package import FingerprintDriver
+import MessageBus
 import SecretMemory
 
 /// A peer that owns a screen saver's name on a bus and says when it is active.

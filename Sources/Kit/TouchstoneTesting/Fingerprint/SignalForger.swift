@@ -1,5 +1,6 @@
 import FingerprintDriver
 import Glibc
+import MessageBus
 import SecretMemory
 
 /// Sends fprintd's and logind's signals without owning their names, as any local account can.

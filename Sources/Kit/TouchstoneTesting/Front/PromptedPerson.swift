@@ -2,6 +2,7 @@ import FingerprintDriver
 import Foundation
 import Glibc
 import KeychainModel
+import MessageBus
 import SecretMemory
 import Threads
 

@@ -1,5 +1,6 @@
-package import FingerprintDriver
+import FingerprintDriver
 import Glibc
+package import MessageBus
 
 /// A connection to a private bus: sends calls, receives signals, and answers calls to the names it owns.
 package actor BusPeer {

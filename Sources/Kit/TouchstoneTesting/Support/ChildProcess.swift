@@ -3,6 +3,7 @@ import FingerprintDriver
 import Foundation
 import Glibc
 import KeychainModel
+import MessageBus
 import SecretMemory
 
 /// A program that runs until it is stopped, the value is released, or this process ends in any way.

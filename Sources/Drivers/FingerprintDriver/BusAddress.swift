@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 
 /// The bus to reach fprintd on, and the user who must own fprintd's name.
 public enum BusAddress: Hashable, Sendable {

@@ -1,4 +1,6 @@
-/// A D-Bus value, of the types that fprintd, logind, polkit and the bus itself use.
+import SecretMemory
+
+/// A D-Bus value.
 package indirect enum BusValue: Hashable, Sendable {
     /// `y`
     case byte(UInt8)
@@ -20,7 +22,9 @@ package indirect enum BusValue: Hashable, Sendable {
     case objectPath(String)
     /// `g`
     case signature(String)
-    /// `a`, with the signature of its elements, which an empty array cannot tell.
+    /// `ay`, in one piece.
+    case octets(BusOctets)
+    /// `a` of anything but bytes, with the signature of its elements, which an empty array cannot tell.
     case array(of: String, [BusValue])
     /// `(…)`
     case structure([BusValue])
@@ -44,6 +48,7 @@ package indirect enum BusValue: Hashable, Sendable {
         case .string: "s"
         case .objectPath: "o"
         case .signature: "g"
+        case .octets: "ay"
         case .array(let element, _): "a\(element)"
         case .structure(let members): "(\(members.map(\.signature).joined()))"
         case .entry(let key, let value): "{\(key.signature)\(value.signature)}"
@@ -86,6 +91,39 @@ package indirect enum BusValue: Hashable, Sendable {
     package var content: BusValue? {
         guard case .variant(let value) = self else { return nil }
         return value
+    }
+
+    /// The pairs of an `a{ss}`; nil for anything else.
+    package var textPairs: [String: String]? {
+        guard case .array(of: "{ss}", let entries) = self else { return nil }
+        var pairs: [String: String] = [:]
+        for case .entry(.string(let key), .string(let value)) in entries { pairs[key] = value }
+        return pairs
+    }
+
+    /// The bytes of an `ay`; nil for anything else.
+    package var octets: BusOctets? {
+        guard case .octets(let octets) = self else { return nil }
+        return octets
+    }
+
+    /// An array of object paths.
+    package static func paths(_ paths: [String]) -> BusValue {
+        .array(of: "o", paths.map(BusValue.objectPath))
+    }
+
+    /// An `a{ss}`, ordered by name.
+    package static func textPairs(_ pairs: [String: String]) -> BusValue {
+        let entries = pairs.sorted { $0.key < $1.key }.map { BusValue.entry(.string($0), .string($1)) }
+        return .array(of: "{ss}", entries)
+    }
+
+    /// An `a{sv}`, ordered by name.
+    package static func properties(_ values: [String: BusValue]) -> BusValue {
+        let entries = values.sorted { $0.key < $1.key }.map { name, value in
+            BusValue.entry(.string(name), .variant(value))
+        }
+        return .array(of: "{sv}", entries)
     }
 
     /// An array of strings.

@@ -1,11 +1,12 @@
 import CSystemd
 import Glibc
+import SecretMemory
 
 /// An owned `sd_bus_message`; unreferenced exactly once, when it is destroyed, on the bus's thread.
 @safe
 package struct BusMessage: ~Copyable {
-    /// The most values in one message, nested ones included; fprintd's own messages have fewer than twenty.
-    static let valueLimit = 4096
+    /// The most values in one message, nested ones included, unless its reader allows more.
+    package static let valueLimit = 4096
     /// How deep values may be nested.
     static let depthLimit = 16
 
@@ -20,6 +21,9 @@ package struct BusMessage: ~Copyable {
         unsafe sd_bus_message_ref(handle)
         unsafe self.handle = handle
     }
+
+    /// A second reference to the message.
+    package borrowing func another() -> BusMessage { unsafe BusMessage(retaining: handle) }
 
     deinit { unsafe sd_bus_message_unref(handle) }
 
@@ -53,10 +57,10 @@ package struct BusMessage: ~Copyable {
 
     // MARK: Reading
 
-    /// All arguments, from the first.
-    package func arguments() throws(BusError) -> [BusValue] {
+    /// All arguments, from the first; at most `limit` values, nested ones included.
+    package func arguments(atMost limit: Int = Self.valueLimit) throws(BusError) -> [BusValue] {
         try check(unsafe sd_bus_message_rewind(handle, 1))
-        var left = Self.valueLimit
+        var left = limit
         return try readAll(depth: 0, left: &left)
     }
 
@@ -85,7 +89,10 @@ package struct BusMessage: ~Copyable {
         case "o": return .objectPath(try readText(type))
         case "g": return .signature(try readText(type))
         case "h": return .descriptor(try readDescriptor(type))
-        default: return try readContainer(type, contents: unsafe Self.text(contents) ?? "", depth, &left)
+        default:
+            let contents = unsafe Self.text(contents) ?? ""
+            if type == Self.character("a"), contents == "y" { return .octets(try readOctets()) }
+            return try readContainer(type, contents: contents, depth, &left)
         }
     }
 
@@ -110,6 +117,22 @@ package struct BusMessage: ~Copyable {
         let copy = fcntl(try readNumber(type) as CInt, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw .system(errno: errno) }
         return BusDescriptor(adopting: copy)
+    }
+
+    /// Reads an array of bytes, which is wiped in the message when that is released.
+    private func readOctets() throws(BusError) -> BusOctets {
+        var start: UnsafeRawPointer?
+        var count = 0
+        try check(unsafe sd_bus_message_read_array(handle, Self.character("y"), &start, &count))
+        try check(unsafe sd_bus_message_sensitive(handle))
+        let octets = unsafe UnsafeRawBufferPointer(start: start, count: count)
+        do throws(SecretMemoryError) {
+            return BusOctets(
+                try unsafe SecretBytes(lockedCopy: octets.assumingMemoryBound(to: UInt8.self).span)
+            )
+        } catch {
+            throw .system(errno: ENOMEM)
+        }
     }
 
     private func readContainer(
@@ -145,6 +168,7 @@ package struct BusMessage: ~Copyable {
         case .string(let text): try appendText("s", text)
         case .objectPath(let text): try appendText("o", text)
         case .signature(let text): try appendText("g", text)
+        case .octets(let octets): try appendOctets(octets)
         case .array(let element, let values): try appendContainer("a", element, values)
         case .structure(let values): try appendContainer("r", values.map(\.signature).joined(), values)
         case .entry(let key, let content):
@@ -167,6 +191,19 @@ package struct BusMessage: ~Copyable {
     private func appendText(_ type: UnicodeScalar, _ text: String) throws(BusError) {
         let result = unsafe text.withCString {
             unsafe sd_bus_message_append_basic(handle, Self.character(type), $0)
+        }
+        try check(result)
+    }
+
+    private func appendOctets(_ octets: BusOctets) throws(BusError) {
+        try check(unsafe sd_bus_message_sensitive(handle))
+        let result = unsafe octets.secret.withUnsafeBytes { octets in
+            unsafe sd_bus_message_append_array(
+                handle,
+                Self.character("y"),
+                octets.baseAddress,
+                octets.count
+            )
         }
         try check(result)
     }
