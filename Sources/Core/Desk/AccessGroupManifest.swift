@@ -100,6 +100,9 @@ package struct AccessGroupManifest: Sendable, Equatable {
         guard content.last == UInt8(ascii: "]"),
             let group = AccessGroup(String(Substring(content.dropFirst().dropLast())))
         else { throw Reason("not of the form [group], with 1 to \(AccessGroup.longestName) bytes") }
+        guard !group.name.hasPrefix(AccessGroup.doorPrefix) else {
+            throw Reason("a group that cannot be granted: it is a door's")
+        }
         guard group != NamedKey.group else {
             throw Reason("a group that cannot be granted: only touchstone makes and deletes its keys")
         }

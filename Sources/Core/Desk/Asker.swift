@@ -1,4 +1,5 @@
 package import KeychainModel
+import SecretMemory
 import Synchronization
 
 /// The identity of a caller, checked again before each request, prompt and result.
@@ -7,8 +8,23 @@ import Synchronization
 /// program. A process that executes another program, or shares its channel with another process, is an unknown program
 /// from then on: the process that has the channel now may have had it before.
 package final class Asker: Sendable {
-    /// The role, which decides the methods it may call.
-    package let role: AskerRole
+    /// A program for which a door asks, as the door named it.
+    package struct Represented: Sendable {
+        fileprivate var caller: Caller
+        fileprivate let isStill: (@Sendable () -> Bool)?
+
+        /// Describes the program; `isStill` checks whether its process still runs it, nil if it could not be identified.
+        init(_ caller: Caller, isStill: (@Sendable () -> Bool)?) {
+            self.caller = caller
+            self.isStill = isStill
+        }
+    }
+
+    private let ownRole: AskerRole
+    /// Whether it may ask for other programs.
+    let mayRepresent: Bool
+    private let isDoor = Atomic(false)
+    private let represented = Guarded<Represented?>(nil)
     private let named: Caller
     private let namedGroups: EntitledGroups
     /// Whether the process still runs the original program; nil if that program could not be identified.
@@ -25,9 +41,11 @@ package final class Asker: Sendable {
         groups: EntitledGroups,
         unknownGroup: AccessGroup,
         fault: DriverCause?,
+        mayRepresent: Bool = false,
         isStill: (@Sendable () -> Bool)?
     ) {
-        self.role = role
+        ownRole = role
+        self.mayRepresent = mayRepresent
         named = caller
         namedGroups = groups
         self.fault = fault
@@ -38,15 +56,57 @@ package final class Asker: Sendable {
             processStart: caller.processStart,
             program: nil,
             accessGroup: unknownGroup,
-            keyDoor: caller.keyDoor
+            door: caller.door
         )
+    }
+
+    /// The role, which decides the methods it may call.
+    package var role: AskerRole { isDoor.load(ordering: .acquiring) ? .door : ownRole }
+
+    /// Asks for this program from now on, as the door said.
+    ///
+    /// - Returns: false if it may not, or asks for a program already: a connection is one program's.
+    func represent(_ program: Represented) -> Bool {
+        guard mayRepresent, !isAnother else { return false }
+        let isFirst = represented.withLock { represented in
+            guard represented == nil else { return false }
+            represented = program
+            return true
+        }
+        if isFirst { isDoor.store(true, ordering: .releasing) }
+        return isFirst
+    }
+
+    /// Checks whether the process of the program for which it asks still runs it; it has no name from then on.
+    ///
+    /// - Returns: false if it no longer does, the first time this is seen.
+    private func checkRepresented() -> Bool {
+        guard isDoor.load(ordering: .acquiring) else { return true }
+        return represented.withLock { represented in
+            guard let program = represented, program.caller.program != nil, let isStill = program.isStill,
+                !isStill()
+            else { return true }
+            represented?.caller = Caller(
+                uid: program.caller.uid,
+                pid: program.caller.pid,
+                processStart: program.caller.processStart,
+                program: nil,
+                accessGroup: program.caller.accessGroup,
+                door: program.caller.door
+            )
+            return false
+        }
     }
 
     /// Whether another program has the channel, as of the last ``check()``.
     var isAnother: Bool { isUnknown.load(ordering: .acquiring) }
 
     /// The caller's identity, as of the last ``check()``.
-    package var caller: Caller { isUnknown.load(ordering: .acquiring) ? unknown : named }
+    package var caller: Caller {
+        if isUnknown.load(ordering: .acquiring) { return unknown }
+        guard isDoor.load(ordering: .acquiring) else { return named }
+        return represented.withLock { $0?.caller } ?? named
+    }
 
     /// The original program; nil if it could not be identified.
     var programThatCame: String? { named.program }
@@ -63,6 +123,7 @@ package final class Asker: Sendable {
     ///   its own items appear to be missing.
     func groups() throws(KeychainError) -> EntitledGroups {
         if let fault { throw KeychainError(.notAvailable, cause: fault, remedy: .check) }
+        if role == .door, !isAnother { return EntitledGroups(own: .secretService, granted: []) }
         return isUnknown.load(ordering: .acquiring)
             ? EntitledGroups(own: unknown.accessGroup, granted: []) : namedGroups
     }
@@ -71,8 +132,8 @@ package final class Asker: Sendable {
     ///
     /// - Returns: false if it no longer does, the first time this is seen.
     func check() -> Bool {
-        guard let isStill, !isUnknown.load(ordering: .acquiring) else { return true }
-        return isStill() ? true : !becomesUnknown()
+        guard let isStill, !isUnknown.load(ordering: .acquiring) else { return checkRepresented() }
+        return isStill() ? checkRepresented() : !becomesUnknown()
     }
 
     /// Checks whether the process that sent a request is the original one.

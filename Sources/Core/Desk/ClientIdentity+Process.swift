@@ -18,18 +18,19 @@ extension ClientIdentity {
         let directory = place.map { isPackaged ? $0.dropLast(packaged.count) + "/bin" : $0 }
         self.init(
             ownProgram: directory.map { $0 + "/touchstone" },
+            doorProgram: place.map { $0 + "/touchstone-secrets" },
             ownHasFormerGroup: isPackaged,
             manifest: manifest
         )
     }
 
-    /// A caller whose program was looked at; `keyDoor` is the door of keys that it came by, nil for none.
+    /// A caller whose program was looked at; `door` is the one that it came by, nil for none.
     package func asker(
         uid: UInt32,
         pid: Int32,
         _ look: ProgramLook,
         in role: AskerRole,
-        keyDoor: String? = nil
+        door: Caller.Door? = nil
     ) -> Asker {
         asker(
             uid: uid,
@@ -38,7 +39,7 @@ extension ClientIdentity {
             program: look.program?.path,
             fault: look.fault,
             role: role,
-            keyDoor: keyDoor,
+            door: door,
             isStill: look.program?.isStill
         )
     }

@@ -12,19 +12,22 @@ package struct ClientIdentity: Sendable {
     package static let unknownGroup = "unknown"
 
     private let ownProgram: String?
+    private let doorProgram: String?
     private let ownHasFormerGroup: Bool
     private let manifest: AccessGroupManifest
 
-    /// Creates the assignment; `ownProgram` is the path of `touchstone`, nil for none.
+    /// Creates the assignment; `ownProgram` is the path of `touchstone`, `doorProgram` that of `touchstone-secrets`, nil for none.
     ///
     /// `ownHasFormerGroup` says that this command was identified by its path once, and has items in the group of that
     /// name.
     package init(
         ownProgram: String?,
+        doorProgram: String? = nil,
         ownHasFormerGroup: Bool = false,
         manifest: AccessGroupManifest = AccessGroupManifest()
     ) {
         self.ownProgram = ownProgram
+        self.doorProgram = doorProgram
         self.ownHasFormerGroup = ownHasFormerGroup
         self.manifest = manifest
     }
@@ -38,7 +41,7 @@ package struct ClientIdentity: Sendable {
     ///   - program: the program's path; nil if it cannot be determined reliably.
     ///   - fault: why the program could not be looked up; nil if it could.
     ///   - role: the role that decides its methods.
-    ///   - keyDoor: the door of keys that it came by, through which it may use the keys of every program of the user.
+    ///   - door: the door that it came by, which decides the groups that it may use beside its own.
     ///   - isStill: checks whether the process still runs that program; nil if that cannot be determined.
     /// - Returns: the caller's identity with the groups it may use.
     package func asker(
@@ -48,7 +51,7 @@ package struct ClientIdentity: Sendable {
         program: String?,
         fault: DriverCause? = nil,
         role: AskerRole = .app,
-        keyDoor: String? = nil,
+        door: Caller.Door? = nil,
         isStill: (@Sendable () -> Bool)?
     ) -> Asker {
         let caller = Caller(
@@ -57,7 +60,7 @@ package struct ClientIdentity: Sendable {
             processStart: processStart,
             program: program,
             accessGroup: group(of: program),
-            keyDoor: keyDoor
+            door: door
         )
         return Asker(
             caller,
@@ -65,8 +68,26 @@ package struct ClientIdentity: Sendable {
             groups: groups(of: caller),
             unknownGroup: group(of: nil),
             fault: fault,
+            mayRepresent: role == .door || program != nil && program == doorProgram,
             isStill: isStill
         )
+    }
+
+    /// A program for which the Secret Service asks, and the groups that it may use there.
+    package func represented(
+        uid: UInt32,
+        pid: Int32,
+        _ look: ProgramLook
+    ) -> Asker.Represented {
+        let caller = Caller(
+            uid: uid,
+            pid: pid,
+            processStart: look.processStart,
+            program: look.program?.path,
+            accessGroup: .secretService,
+            door: .secretService
+        )
+        return Asker.Represented(caller, isStill: look.program?.isStill)
     }
 
     /// The groups that a caller may use.
@@ -79,7 +100,8 @@ package struct ClientIdentity: Sendable {
         return EntitledGroups(
             own: caller.accessGroup,
             granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? []),
-            onRequest: isOwn || caller.keyDoor != nil ? [NamedKey.group] : []
+            onRequest: isOwn
+                ? [NamedKey.group, .secretService] : caller.door == .sshAgent ? [NamedKey.group] : []
         )
     }
 

@@ -41,6 +41,16 @@ package final class Visit: Sendable {
     /// Throws `errSecNotAvailable` if the program could not be looked up: access to a program's items needs its name.
     var groups: EntitledGroups { get throws(KeychainError) { try asker.groups() } }
 
+    /// Asks for this program from now on.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecMissingEntitlement` if the caller is no door, or asks for a program already.
+    package func represent(_ program: Asker.Represented) throws(KeychainError) {
+        guard asker.represent(program) else {
+            desk.failures.recordRefusal("represent called again, or by a program that is no door", by: caller)
+            throw KeychainError(.missingEntitlement)
+        }
+    }
+
     // MARK: The end
 
     /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.

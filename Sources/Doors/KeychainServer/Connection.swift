@@ -31,14 +31,15 @@ final class Connection: Sendable {
         _ socket: CInt,
         of asker: Asker,
         at desk: Desk,
-        limits: RequestLimits
+        limits: RequestLimits,
+        identify: @escaping @Sendable (RepresentedProgram) -> Asker.Represented
     ) throws(ServerError) {
         executor = try ConnectionExecutor()
         visit = desk.visit(by: asker)
         self.socket = socket
         self.limits = limits
         self.desk = desk
-        handler = RequestHandler(visit: visit) {
+        handler = RequestHandler(visit: visit, identify: identify) {
             var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
             return unsafe poll(&descriptor, 1, 0) > 0
         }

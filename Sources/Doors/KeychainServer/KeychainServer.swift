@@ -1,3 +1,4 @@
+import CLinux
 package import Desk
 import Glibc
 package import KeychainModel
@@ -24,20 +25,22 @@ package final class KeychainServer: Sendable {
     private let namer: any ProgramNamer
     private let owner: Owner
     private let agentGroup: UInt32?
+    private let doorGroup: UInt32?
     private let clients: ClientRegistry<AskerRole, Connection>
     private let name = Guarded(SocketName())
 
     /// Prepares to serve the programs of `owner` only.
     ///
     /// `namer` identifies the programs; nil reads `/proc` directly, which a daemon of the same user may do. A program
-    /// of `owner` whose group is `agentGroup` is an agent; nil if there are no agents.
+    /// of `owner` whose group is `agentGroup` is an agent, and one whose group is `doorGroup` a door; nil for none.
     package init(
         desk: Desk,
         limits: RequestLimits = RequestLimits(),
         identity: ClientIdentity = ClientIdentity(),
         namer: (any ProgramNamer)? = nil,
         owner: Owner,
-        agentGroup: UInt32? = nil
+        agentGroup: UInt32? = nil,
+        doorGroup: UInt32? = nil
     ) throws(ServerError) {
         self.desk = desk
         self.limits = limits
@@ -45,6 +48,7 @@ package final class KeychainServer: Sendable {
         self.namer = namer ?? ProcessNamer()
         self.owner = owner
         self.agentGroup = agentGroup
+        self.doorGroup = doorGroup
         clients = try ClientRegistry()
     }
 
@@ -124,7 +128,24 @@ package final class KeychainServer: Sendable {
         }
     }
 
-    private func role(of peer: PeerCredentials) -> AskerRole { agentGroup == peer.gid ? .agent : .app }
+    private func role(of peer: PeerCredentials) -> AskerRole {
+        switch peer.gid {
+        case agentGroup: .agent
+        case doorGroup: .door
+        default: .app
+        }
+    }
+
+    /// The program of a process, if that is still the one that the door saw.
+    private func represented(_ program: RepresentedProgram) -> Asker.Represented {
+        let handle = clinux_pidfd_open(program.process)
+        var look = ProgramLook.nothing
+        if handle >= 0 {
+            let found = namer.look(at: ClientProcess(pid: program.process, handle: handle))
+            if found.processStart == program.start { look = found }
+        }
+        return identity.represented(uid: owner.uid, pid: program.process, look)
+    }
 
     private func asker(
         _ peer: PeerCredentials,
@@ -139,7 +160,9 @@ package final class KeychainServer: Sendable {
     private func serve(_ socket: CInt, of asker: Asker, in role: AskerRole) {
         let connection: Connection
         do throws(ServerError) {
-            connection = try Connection(socket, of: asker, at: desk, limits: limits)
+            connection = try Connection(socket, of: asker, at: desk, limits: limits) { [self] in
+                represented($0)
+            }
         } catch {
             record(nil, error.detail)
             close(socket)

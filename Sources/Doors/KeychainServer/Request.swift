@@ -46,6 +46,7 @@ enum Request: ~Copyable, Sendable {
     case switchFingers(SwitchFingers)
     case readProtection
     case changeProtection(ChangeProtection)
+    case represent(RepresentedProgram)
     case repair(RepairRequest)
     case replaceItem(ReplaceItem)
     case eraseItems(EraseItems)
@@ -158,6 +159,7 @@ enum Request: ~Copyable, Sendable {
             try reader.readNull()
             self = .readProtection
         case .changeProtection: self = .changeProtection(try ChangeProtection(from: &reader))
+        case .represent: self = .represent(try RepresentedProgram(from: &reader))
         case .repair: self = .repair(try RepairRequest(from: &reader))
         case .replaceItem: self = .replaceItem(try ReplaceItem(from: &reader))
         case .eraseItems: self = .eraseItems(try EraseItems(from: &reader))

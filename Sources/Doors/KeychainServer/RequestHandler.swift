@@ -8,6 +8,8 @@ struct RequestHandler: Sendable {
     typealias Reply = @Sendable (borrowing SecretBuffer) throws(WireError) -> Void
 
     let visit: Visit
+    /// Identifies the program for which a door asks.
+    let identify: @Sendable (RepresentedProgram) -> Asker.Represented
     /// Whether a short reply can be sent without waiting for the client to read.
     let hasRoom: @Sendable () -> Bool
 
@@ -82,6 +84,9 @@ struct RequestHandler: Sendable {
         case .readProtection: try reply(head.message(try await visit.protection()))
         case .changeProtection(let body):
             try await visit.changeProtection(body, request: id)
+            try reply(head.message(EmptyBody()))
+        case .represent(let body):
+            try visit.represent(identify(body))
             try reply(head.message(EmptyBody()))
         case .agentRegister(let body): try reply(head.message(try await visit.registerAgent(body)))
         case .agentNext:

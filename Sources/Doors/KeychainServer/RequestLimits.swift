@@ -6,6 +6,8 @@ package struct RequestLimits: Sendable {
     package var connectionsPerUser = 256
     /// Connections of one user's agents at a time.
     package var agentConnections = 72
+    /// Connections of one user's doors at a time.
+    package var doorConnections = 512
     /// How long the first request may take to arrive.
     package var helloDeadline = Duration.seconds(5)
     /// How long a frame may take to arrive, from its first byte on.
@@ -23,5 +25,11 @@ package struct RequestLimits: Sendable {
     package init() {}
 
     /// Connections of one user at a time, by role.
-    func connections(of role: AskerRole) -> Int { role == .agent ? agentConnections : connectionsPerUser }
+    func connections(of role: AskerRole) -> Int {
+        switch role {
+        case .app: connectionsPerUser
+        case .agent: agentConnections
+        case .door: doorConnections
+        }
+    }
 }

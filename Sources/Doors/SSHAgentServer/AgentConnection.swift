@@ -148,7 +148,7 @@ final class AgentConnection: Sendable {
             guard let point = publicKey.x963 else { return nil }
             let signed = try SignedData(data, by: publicKey)
             let place = ClientPlace(of: client.pid, terminal: client.terminal)
-            let known = names.read(arguments: place.arguments)
+            let known = bindings.isEmpty ? .none : try names.read(arguments: place.arguments)
             let signing = try Signing(signed, bindings, known)
             let prompt = PromptFields(
                 origin: place.origin,

@@ -102,7 +102,7 @@ package final class SSHAgentServer: Sendable {
             socket: socket,
             pid: peer.pid,
             terminal: look.terminal,
-            asker: identity.asker(uid: peer.uid, pid: peer.pid, look, in: .app, keyDoor: "ssh-agent")
+            asker: identity.asker(uid: peer.uid, pid: peer.pid, look, in: .app, door: .sshAgent)
         )
     }
 

@@ -37,6 +37,8 @@ public final class RemoteKeychain: Sendable {
     private let daemon: DaemonLocation
     /// Used to check for system mode at each connection; nil for a keychain with an explicit layout.
     private let system: SystemMode?
+    /// The program for which a door asks, told to the daemon at each connection; nil for none.
+    private let represented: RepresentedProgram?
     private let connection = Guarded<Connection?>(nil)
     private let isClosedToTests = Atomic<Bool>(false)
     private let agent = Guarded<(any PromptAgent)?>(nil)
@@ -61,7 +63,14 @@ public final class RemoteKeychain: Sendable {
         )
     }
 
-    init(layout: Layout?, daemon: DaemonLocation, system: SystemMode?, room: LockedRoom = .shared) {
+    init(
+        layout: Layout?,
+        daemon: DaemonLocation,
+        system: SystemMode?,
+        room: LockedRoom = .shared,
+        represented: RepresentedProgram? = nil
+    ) {
+        self.represented = represented
         self.layout = layout
         self.daemon = daemon
         self.system = system
@@ -186,6 +195,11 @@ public final class RemoteKeychain: Sendable {
         return other
     }
 
+    /// The same keychain with a connection of its own, for another program; only for a door.
+    package func representing(_ program: RepresentedProgram) -> RemoteKeychain {
+        RemoteKeychain(layout: layout, daemon: daemon, system: system, room: room, represented: program)
+    }
+
     /// Whether there is a usable connection.
     var isConnected: Bool {
         connection.withLock { $0.map { $0.isUsable && !$0.isHungUp } ?? false }
@@ -211,6 +225,14 @@ public final class RemoteKeychain: Sendable {
             slot = nil
             do throws(KeychainError) {
                 let connection = try connect()
+                if let represented {
+                    _ = try connection.call(
+                        .represent,
+                        represented,
+                        replies: Acknowledgement(),
+                        cancellation: nil
+                    )
+                }
                 slot = connection
                 return (connection, true)
             } catch {

@@ -29,6 +29,8 @@ package struct DaemonParts: Sendable {
     package var agentPinentry: String?
     /// The group of the agents that draw prompts; nil for the system's group, in system mode only.
     package var agentGroup: UInt32?
+    /// The group of the door of the Secret Service; nil for the installed one.
+    package var doorGroup: UInt32?
     /// The TPM to use instead of the machine's, in the syntax of `Tss2_TctiLdr_Initialize`.
     package var tpm: String?
     /// The derivation cost of new keybags; nil to measure it.

@@ -128,7 +128,8 @@ struct Keychain: Sendable {
                 identity: identity,
                 namer: broker.map(BrokerNamer.init),
                 owner: owner,
-                agentGroup: agents?.groupNumber
+                agentGroup: agents?.groupNumber,
+                doorGroup: SecretsDoorGroup.find(parts)
             )
             agent = try SSHAgentServer(
                 desk: desk,

@@ -52,6 +52,8 @@ struct TestParts {
         case "test.pinentry-program":
             daemonParts.pinentry = .testing(try setting.path())
             daemonParts.agentPinentry = try setting.path()
+        case "test.door-group":
+            daemonParts.doorGroup = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
         case "test.agent-group":
             daemonParts.agentGroup = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
         case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())

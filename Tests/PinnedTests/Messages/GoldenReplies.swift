@@ -16,7 +16,7 @@ enum GoldenReplies {
         case .hello, .setUp, .unlock, .lock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
             .changeRecoveryCode, .checkRecoveryCode, .sendImport, .invalidateContext, .setCredential, .cancel,
             .agentShown, .agentAnswer, .agentGone,
-            .agentCheck, .switchFingers, .changeProtection:
+            .agentCheck, .switchFingers, .changeProtection, .represent:
             [.reply(method, comparing: "done", EmptyBody())]
         case .status: try statuses()
         case .check:

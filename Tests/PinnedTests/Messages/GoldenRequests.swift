@@ -29,6 +29,14 @@ enum GoldenRequests {
             try prompts(method)
         case .hello:
             [try .request(method, comparing: "nonce", Hello(nonce: Value.bytes(1, 16)))]
+        case .represent:
+            [
+                try .request(
+                    method,
+                    comparing: "program",
+                    RepresentedProgram(process: 4711, start: 123_456_789)
+                )
+            ]
         case .cancel:
             [try .request(method, comparing: "number", CancelRequest(id: 299))]
         case .sendImport:

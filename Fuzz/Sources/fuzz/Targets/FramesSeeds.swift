@@ -132,7 +132,8 @@ extension FramesTarget {
         let changes: [ChangeProtection.Change] = [
             .mode(.always), .trustHere, .distrust(octets(32)), .distrust([]),
         ]
-        return [Message(.readProtection, EmptyBody())]
+        let program = RepresentedProgram(process: 4711, start: 1 << 40)
+        return [Message(.readProtection, EmptyBody()), Message(.represent, program)]
             + changes.map { Message(.changeProtection, ChangeProtection($0, prompt: prompt)) }
     }
 

@@ -95,6 +95,7 @@ enum FramesTarget: FuzzTarget {
         case .switchFingers(let body): return try head(.switchFingers).message(body)
         case .readProtection: return try head(.readProtection).message(EmptyBody())
         case .changeProtection(let body): return try head(.changeProtection).message(body)
+        case .represent(let body): return try head(.represent).message(body)
         case .agentRegister(let body): return try head(.agentRegister).message(body)
         case .agentNext: return try head(.agentNext).message(EmptyBody())
         case .agentShown(let body): return try head(.agentShown).message(body)

@@ -6,16 +6,22 @@ package enum AskerRole: Sendable, Hashable {
     case app
     /// The program that shows prompts, identified by its group: the methods of agents only.
     case agent
+    /// A program that asks for other programs: the methods for their items.
+    case door
 }
 
 extension Method {
-    /// The role that may call this method.
-    var role: AskerRole {
+    /// Whether this role may call this method.
+    func isOpen(to role: AskerRole) -> Bool {
         switch self {
         case .agentRegister, .agentNext, .agentShown, .agentAnswer, .agentGone, .agentJudge,
             .agentCheck:
-            .agent
-        default: .app
+            role == .agent
+        case .addItem, .copyItems, .updateItems, .deleteItems, .replaceItem, .evaluatePolicy,
+            .evaluateAccessControl,
+            .invalidateContext, .status, .unlock, .watch:
+            role == .app || role == .door
+        default: role == .app
         }
     }
 }
@@ -26,15 +32,20 @@ extension Visit {
     /// Greetings and cancellations are open to every caller. Without a roster, as in per-user mode, there are no agents,
     /// and their methods are refused.
     package func admits(_ method: Method) -> Bool {
+        let isTheirs: Bool
         switch method {
         case .hello, .cancel: return true
-        default: break
+        case .represent: isTheirs = asker.mayRepresent
+        default: isTheirs = method.isOpen(to: asker.role) && (asker.role != .agent || desk.agents != nil)
         }
-        let isTheirs = method.role == asker.role && (asker.role == .app || desk.agents != nil)
         if !isTheirs {
-            let detail =
-                "\(method) called by \(asker.role == .agent ? "an agent" : "a program that is no agent")"
-            desk.failures.recordRefusal(detail, by: caller)
+            let who =
+                switch asker.role {
+                case .agent: "an agent"
+                case .door: "a door"
+                case .app: "a program that is no \(method == .represent ? "door" : "agent")"
+                }
+            desk.failures.recordRefusal("\(method) called by \(who)", by: caller)
         }
         return isTheirs
     }

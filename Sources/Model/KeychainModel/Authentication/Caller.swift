@@ -10,8 +10,16 @@ public struct Caller: Sendable, Hashable {
     public let program: String?
     /// The access group whose items it sees.
     public let accessGroup: AccessGroup
-    /// The door of keys that it came by, such as `ssh-agent`, whose texts a prompt then has; nil for a program that asks itself.
-    public let keyDoor: String?
+    /// The door that it came by, whose texts a prompt then has; nil for a program that asks itself.
+    public let door: Door?
+
+    /// A way to the keychain for programs that were not written for it.
+    public enum Door: String, Sendable {
+        /// The ssh-agent: the keys that every program of the user may use.
+        case sshAgent = "ssh-agent"
+        /// The Secret Service (`org.freedesktop.secrets`): the items of all programs that store them there.
+        case secretService = "Secret Service"
+    }
 
     /// Describes a peer.
     public init(
@@ -20,20 +28,20 @@ public struct Caller: Sendable, Hashable {
         processStart: UInt64,
         program: String?,
         accessGroup: AccessGroup,
-        keyDoor: String? = nil
+        door: Door? = nil
     ) {
         self.uid = uid
         self.pid = pid
         self.processStart = processStart
         self.program = program
         self.accessGroup = accessGroup
-        self.keyDoor = keyDoor
+        self.door = door
     }
 
     /// The name shown in prompts: the program's path and process number, or "an unknown program"; after the door's, which stands
     /// first so that no path can imitate it.
     public var displayName: String {
         let name = program.map { "\($0) (process \(pid))" } ?? "an unknown program"
-        return keyDoor.map { "the \($0), for \(name)" } ?? name
+        return door.map { "the \($0.rawValue), for \(name)" } ?? name
     }
 }

@@ -1,6 +1,14 @@
 import Desk
 import KeychainModel
 
+/// The door of the Secret Service, by the set-gid group of its program, which has no members.
+enum SecretsDoorGroup {
+    static let name = "touchstone-door"
+
+    /// The ID of the group; nil if there is none: a door built from source is then recognised by its path.
+    static func find(_ parts: DaemonParts) -> UInt32? { parts.doorGroup ?? UserDatabase().group(name)?.gid }
+}
+
 /// The agents that draw the prompts of a daemon that runs under a dedicated account.
 struct Agents: Sendable {
     /// The set-gid group of the agent's program, which has no members.

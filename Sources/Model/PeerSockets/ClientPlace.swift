@@ -1,25 +1,25 @@
 import Glibc
-import KeychainModel
+package import KeychainModel
 
 /// What the kernel tells of a client that says nothing of itself: where a box can be shown, who started it, its arguments.
 ///
 /// All of it is under the control of the program, as what other clients say of themselves: the prompts check the place.
-struct ClientPlace {
+package struct ClientPlace {
     private static let longestEnvironment = 1 << 18
     private static let longestArguments = 1 << 16
     private static let mostParents = 4
 
     /// Its terminal, if the program is in the foreground there, and its display.
-    let origin: PromptOrigin
+    package let origin: PromptOrigin
     /// The names of the programs that started it, the nearest first, at most four.
-    let parents: [String]
+    package let parents: [String]
     /// The words of its command line.
-    let arguments: [String]
+    package let arguments: [String]
 
     /// Reads what there is in `/proc` about a process; its environment only a daemon of the same user may read.
     ///
     /// `told` is the device number of its terminal, for a daemon that cannot see the process.
-    init(of pid: Int32, terminal told: UInt64?) {
+    package init(of pid: Int32, terminal told: UInt64?) {
         let stat = ProcessStat(of: pid)
         let variables = Self.words("/proc/\(pid)/environ", atMost: Self.longestEnvironment)
         func variable(_ names: String...) -> String? {
