@@ -138,6 +138,8 @@ let layers: KeyValuePairs<String, [Target]> = [
         module("FrequentWords", ["CFrequentWords"]),
         module("ModularArithmetic", settings: settings),
         module("ServiceNotification"),
+        // A client of a message bus (D-Bus) on libsystemd.
+        module("MessageBus", ["CLinux", "CSystemd", "SecretMemory", "Threads"]),
         // The only target that calls cryptography in C.
         module("Primitives", ["CLinux", "SecretMemory", crypto]),
     ],
@@ -154,6 +156,8 @@ let layers: KeyValuePairs<String, [Target]> = [
             ["CLinux", "KeychainModel", "SecretMemory", "SystemFacts", "Threads"],
             settings: requestPath
         ),
+        // The items of the Secret Service as items of the keychain.
+        module("SecretServiceModel", ["KeychainModel", crypto]),
         // What ssh and its agent exchange: keys, signatures, requests, known hosts; no sockets.
         module("SSHFormat", [crypto, cryptoExtras], settings: settings),
     ],
@@ -180,7 +184,10 @@ let layers: KeyValuePairs<String, [Target]> = [
         module("SystemMigration", ["CLinux", "KeychainModel"]),
     ],
     "Drivers": [
-        module("FingerprintDriver", ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"]),
+        module(
+            "FingerprintDriver",
+            ["KeychainModel", "MessageBus", "SystemFacts"]
+        ),
         // Queries the broker, for a daemon under a dedicated account.
         module(
             "BrokerDriver",
@@ -259,7 +266,7 @@ let layers: KeyValuePairs<String, [Target]> = [
             "TouchstoneTesting",
             [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
+                "MessageBus", "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
             ],
             // Read from the source directory.
             exclude: ["System/unit-sandbox.py", "System/unit_calls.py"]
@@ -299,11 +306,21 @@ let layers: KeyValuePairs<String, [Target]> = [
             ["CLinux", "KeychainClient", "KeychainModel", "PinentryDriver", "SecretMemory", "Threads"]
         ),
         program("touchstone-agent", ["TouchstoneAgent"], linker: commandLinkage),
+        // The Secret Service on the session bus, for the items of programs that know no other keychain.
+        module(
+            "TouchstoneSecrets",
+            [
+                "CLinux", "KeychainClient", "KeychainModel", "MessageBus", "ModularArithmetic", "PeerSockets",
+                "SecretMemory", "SecretServiceModel", "Threads", crypto, cryptoExtras,
+            ]
+        ),
+        program("touchstone-secrets", ["TouchstoneSecrets"], linker: daemonLinkage),
         program(
             "touchstone",
             [
-                "BrokerDriver", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory", "SSHFormat",
-                "SystemMigration", "Threads", "CLinux", argumentParser, crypto,
+                "BrokerDriver", "KeychainClient", "KeychainModel", "Primitives", "SecretMemory",
+                "SecretServiceModel", "SSHFormat", "SystemFacts", "SystemMigration", "Threads", "CLinux",
+                argumentParser, crypto,
             ],
             linker: commandLinkage
         ),
@@ -347,7 +364,7 @@ let tested: [Target] = [
     ),
     tests(
         "FingerprintDriverTests",
-        ["FingerprintDriver", "KeychainModel", "SystemFacts", "TouchstoneTesting"]
+        ["FingerprintDriver", "KeychainModel", "MessageBus", "SystemFacts", "TouchstoneTesting"]
     ),
     tests(
         "TouchstoneTestingTests",
@@ -454,8 +471,8 @@ let tested: [Target] = [
     tests(
         "CommandLineTests",
         [
-            "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "Touchstone", "TouchstoneTesting",
-            "touchstone", "touchstoned-testing",
+            "CLinux", "KeychainClient", "KeychainModel", "MessageBus", "ScriptedDaemon", "SecretMemory",
+            "Touchstone", "TouchstoneTesting", "touchstone", "touchstone-secrets", "touchstoned-testing",
         ]
     ),
     tests(

@@ -103,12 +103,14 @@ for unit in ("system/touchstoned@.service", "system/touchstone-broker.service", 
     check(f"{unit} starts an installed program", program and os.access(program[1], os.X_OK), str(program))
 
 
-def agent():
-    seen = os.stat(LIBEXEC + "touchstone-agent")
+def agent(name="touchstone-agent"):
+    seen = os.stat(LIBEXEC + name)
     return f"{seen.st_mode & 0o7777:o} {pwd.getpwuid(seen.st_uid).pw_name}:{grp.getgrgid(seen.st_gid).gr_name}"
 
 
 check("the agent has the group that tells it", agent() == "2755 root:touchstone-agent", agent())
+door = agent("touchstone-secrets")
+check("the door has the group that tells it", door == "2755 root:touchstone-door", door)
 for group in ("touchstone-agent", "touchstone-door"):
     check(f"nobody is in {group}", grp.getgrnam(group).gr_mem == [])
 account = pwd.getpwnam("touchstone")

@@ -48,7 +48,9 @@ struct Touchstone: ParsableCommand {
             CommandGroup(
                 name: "For other programs",
                 subcommands: [
-                    KeyCommand.self, GitSignCommand.self, GitCredentialCommand.self,
+                    SecretsCommand.self, ProtectSecretsCommand.self, UnprotectSecretsCommand.self,
+                    KeyCommand.self,
+                    GitSignCommand.self, GitCredentialCommand.self,
                     DockerCredentialCommand.self,
                 ]
             ),

@@ -9,7 +9,7 @@ enum Hint {
     }
 
     /// The commands whose hints suggest others of their subcommands.
-    private static let commandsWithSteps: Set<String> = ["key", "system", "theft-protection"]
+    private static let commandsWithSteps: Set<String> = ["key", "secrets", "system", "theft-protection"]
 
     /// The clauses of a hint that suggest another command; nil when none is left.
     ///

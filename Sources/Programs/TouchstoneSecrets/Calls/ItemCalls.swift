@@ -1,0 +1,148 @@
+import KeychainClient
+import KeychainModel
+import MessageBus
+import SecretMemory
+import SecretServiceModel
+
+/// The methods of `org.freedesktop.Secret.Item`.
+extension SecretsClient {
+    func answerItem(_ call: Call, _ item: FoundItem) throws(BusFault) -> [BusValue] {
+        switch (call.member, call.arguments.first, call.arguments.count) {
+        case ("Delete", nil, 0):
+            try delete(item)
+            return [.objectPath("/")]
+        case ("GetSecret", .objectPath(let path)?, 1): return [try secret(of: item, path)]
+        case ("SetSecret", let secret?, 1):
+            guard secret.signature == "(oayays)" else { break }
+            try set(secret, of: item)
+            return []
+        case ("Delete", _, _), ("GetSecret", _, _), ("SetSecret", _, _): break
+        default: throw .unknownMethod(call.member)
+        }
+        throw .wrongArguments(call)
+    }
+
+    private func delete(_ item: FoundItem) throws(BusFault) {
+        switch item {
+        case .promised: throw .isLocked
+        case .session(let item):
+            guard shared.sessionItems.delete(item.name) else { throw .noSuchObject(item.path) }
+            tell("ItemDeleted", of: item.path, in: SecretNames.sessionCollection)
+        case .stored(let item):
+            guard !shared.isLocked(item.collection) else { throw .isLocked }
+            try store.delete(item)
+            tell("ItemDeleted", of: item.path, in: item.collection)
+        }
+    }
+
+    private func secret(of item: FoundItem, _ path: String) throws(BusFault) -> BusValue {
+        let session = try session(path)
+        var result: BusValue?
+        switch item {
+        case .promised: throw .isLocked
+        case .session(let item):
+            try shared.sessionItems.withSecret(of: item) { secret throws(BusFault) in
+                result = try Self.secret(secret, item.content.contentType, session, path)
+            }
+        case .stored(let item):
+            guard !isLocked(item) else { throw .isLocked }
+            let take: (Span<UInt8>) throws(BusFault) -> Void = { secret throws(BusFault) in
+                result = try Self.secret(secret, item.content.contentType, session, path)
+            }
+            if item.needsGesture {
+                try read(granted: item, take)
+            } else {
+                try store.secrets(of: [item]) { _, secret throws(BusFault) in try take(secret) }
+            }
+        }
+        // What was unlocked may be locked, or gone, by now.
+        guard let result else { throw .isLocked }
+        return result
+    }
+
+    /// Reads an item for which the user gave a gesture.
+    func read(
+        granted item: SecretItem,
+        _ body: (Span<UInt8>) throws(BusFault) -> Void
+    ) throws(BusFault) {
+        guard let context = grant(for: item.reference) else { throw .isLocked }
+        noteRead(of: item.reference)
+        try store.secrets(of: [item], context: context) { _, secret throws(BusFault) in try body(secret) }
+    }
+
+    private func set(_ secret: BusValue, of item: FoundItem) throws(BusFault) {
+        let (read, octets) = try read(secret)
+        guard octets.count <= ItemLimits.longestData else {
+            throw .limit("a secret has at most \(ItemLimits.longestData) bytes")
+        }
+        switch item {
+        case .promised: throw .isLocked
+        case .session(let item):
+            var content = item.content
+            content.contentType = read.contentType
+            try shared.sessionItems.change(item.name, to: content, octets.take(), at: SecretsShared.now)
+            tell("ItemChanged", of: item.path, in: SecretNames.sessionCollection)
+        case .stored(let item):
+            guard !shared.isLocked(item.collection) else { throw .isLocked }
+            var content = item.content
+            content.contentType = read.contentType
+            try store.replace(item, by: content, octets.take())
+            tell("ItemChanged", of: item.path, in: item.collection)
+        }
+    }
+
+    // MARK: Attributes
+
+    /// Renames an item.
+    func set(label: String, of item: FoundItem) throws(BusFault) {
+        var content = SecretItemContent()
+        content.label = label
+        try content.checkLimits()
+        switch item {
+        case .promised: throw .isLocked
+        case .session(let item):
+            content = item.content
+            content.label = label
+            shared.sessionItems.change(item.name, to: content, at: SecretsShared.now)
+            tell("ItemChanged", of: item.path, in: SecretNames.sessionCollection)
+        case .stored(let item):
+            guard !shared.isLocked(item.collection) else { throw .isLocked }
+            try store.rename(item, to: label)
+            tell("ItemChanged", of: item.path, in: item.collection)
+        }
+    }
+
+    /// Gives an item other attributes, in place of all that it has.
+    func set(attributes: [String: String], of item: FoundItem) throws(BusFault) {
+        try SecretItemContent.check(attributes)
+        switch item {
+        case .promised: throw .isLocked
+        case .session(let item):
+            var content = item.content
+            content.attributes = attributes
+            shared.sessionItems.change(item.name, to: content, at: SecretsShared.now)
+            tell("ItemChanged", of: item.path, in: SecretNames.sessionCollection)
+        case .stored(let item):
+            guard !isLocked(item) else { throw .isLocked }
+            var content = item.content
+            content.attributes = attributes
+            // Attributes can be removed only with the whole item, which is written with its own secret.
+            var secret: SecretBytes?
+            let copy: (Span<UInt8>) throws(BusFault) -> Void = { octets throws(BusFault) in
+                do throws(SecretMemoryError) {
+                    secret = try SecretBytes(lockedCopy: octets)
+                } catch {
+                    throw .noMemory
+                }
+            }
+            if item.needsGesture {
+                try read(granted: item, copy)
+            } else {
+                try store.secrets(of: [item]) { _, octets throws(BusFault) in try copy(octets) }
+            }
+            guard let secret = secret.take() else { throw .isLocked }
+            try store.replace(item, by: content, secret)
+            tell("ItemChanged", of: item.path, in: item.collection)
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import KeychainClient
+import KeychainModel
+import MessageBus
+import SecretServiceModel
+
+/// Unlocking and locking: of the keychain, of a collection that a client locked, and of items with a rule for one client.
+extension SecretsClient {
+    /// The most items with a rule that one box may be for.
+    private static let mostItems = 8
+
+    /// What has to happen before an object is unlocked.
+    private enum Target: Sendable {
+        case collection(String)
+        case item(collection: String, name: String)
+    }
+
+    /// Whether an item is locked for this client.
+    func isLocked(_ item: SecretItem) -> Bool {
+        shared.isLocked(item.collection) || item.needsGesture && grant(for: item.reference) == nil
+    }
+
+    /// Unlocks objects, each as spelled.
+    ///
+    /// - Returns: those that are unlocked now, and a prompt for the others; nil without any.
+    func unlock(_ paths: [String]) throws(BusFault) -> (unlocked: [String], prompt: String?) {
+        let isCold = try store.isCold()
+        var unlocked: [String] = []
+        var locked: [(path: String, target: Target)] = []
+        for path in Self.once(paths) {
+            guard let (target, isUnlocked) = try target(path, isCold: isCold) else { continue }
+            if isUnlocked { unlocked.append(path) } else { locked.append((path, target)) }
+        }
+        guard !locked.isEmpty else { return (unlocked, nil) }
+        let items = locked.count { if case .item = $0.target { true } else { false } }
+        guard items <= Self.mostItems else {
+            throw .limit("one prompt unlocks at most \(Self.mostItems) items")
+        }
+        let waiting = locked
+        let prompt = try makePrompt(nothing: .paths([])) { [self] cancellation throws(BusFault) in
+            .paths(try unlock(waiting, cancellation))
+        }
+        return (unlocked, prompt)
+    }
+
+    /// What a path means, and whether it is unlocked; nil if there is no such object.
+    private func target(_ path: String, isCold: Bool) throws(BusFault) -> (Target, isUnlocked: Bool)? {
+        guard let object = SecretObject(path) else { return nil }
+        switch object {
+        case .collection, .alias:
+            do throws(BusFault) {
+                let name = try collection(of: object)
+                let isUnlocked = name == SecretNames.sessionCollection || !isCold && !shared.isLocked(name)
+                return (.collection(name), isUnlocked)
+            } catch {
+                guard error == .isLocked, case .collection(let name) = object else { return nil }
+                return (.collection(name), false)
+            }
+        case .item(let collection, let name):
+            let target = Target.item(collection: collection, name: name)
+            do throws(BusFault) {
+                switch try item(name, in: collection) {
+                case .stored(let item): return (target, !isLocked(item))
+                case .session: return (target, true)
+                case .promised: return (target, false)
+                }
+            } catch {
+                return error == .isLocked ? (target, false) : nil
+            }
+        case .service, .session, .prompt: return nil
+        }
+    }
+
+    /// Asks the user for what the objects need; returns those that are unlocked then.
+    private func unlock(
+        _ objects: [(path: String, target: Target)],
+        _ cancellation: Cancellation
+    ) throws(BusFault) -> [String] {
+        if try store.isCold() { try unlockKeychain(cancellation) }
+        var paths: [String] = []
+        var collections: Set<String> = []
+        var items: [(path: String, item: SecretItem)] = []
+        for (path, target) in objects {
+            switch target {
+            case .collection(let name):
+                guard (try? collection(of: .collection(name))) != nil else { continue }
+                if shared.isLocked(name) { collections.insert(name) }
+                paths.append(path)
+            case .item(let collection, let name):
+                guard case .stored(let item)? = try? item(name, in: collection) else { continue }
+                if shared.isLocked(item.collection) { collections.insert(item.collection) }
+                if item.needsGesture { items.append((path, item)) } else { paths.append(path) }
+            }
+        }
+        // The gesture for an item counts for its collection too.
+        let open = collections.subtracting(items.map(\.item.collection))
+        if !open.isEmpty {
+            let names = open.sorted().map { PromptDetails.quoted($0) }.joined(separator: ", ")
+            let prompt = fields("Unlock the collection \(names).")
+            try ask { () throws(KeychainError) in
+                _ = try keychain.evaluatePolicy(
+                    EvaluatePolicy(
+                        policy: Int64(AuthenticationPolicy.deviceOwner.rawValue),
+                        context: keychain.makeContextNumber(lasting: Self.grantTime),
+                        reuseSeconds: 0,
+                        prompt: prompt
+                    ),
+                    cancellation: cancellation
+                )
+            }
+        }
+        try release(items.map(\.item), cancellation)
+        for name in collections { shared.unlock(name) }
+        return objects.map(\.path).filter { path in
+            paths.contains(path) || items.contains { $0.path == path }
+        }
+    }
+
+    /// Asks for the gesture that the rules of items need, and lets this client read them for a while.
+    private func release(_ items: [SecretItem], _ cancellation: Cancellation) throws(BusFault) {
+        var rest = items
+        while let rule = rest.first?.rule {
+            let same = rest.filter { $0.rule == rule }
+            rest.removeAll { $0.rule == rule }
+            let labels = same.map { PromptDetails.quoted($0.content.label, atMost: 60) }
+            let reason =
+                same.count == 1 ? "Read the secret \(labels[0])." : "Read \(same.count) secrets."
+            let lines = same.count == 1 ? [] : labels.prefix(PromptDetails.mostItems - 1).map(\.self)
+            let prompt = fields(reason, lines)
+            let context = keychain.makeContextNumber(lasting: Self.grantTime)
+            try ask { () throws(KeychainError) in
+                _ = try keychain.evaluateAccessControl(
+                    EvaluateAccessControl(
+                        accessControl: rule,
+                        operation: Int64(AccessOperation.useItem.rawValue),
+                        context: context,
+                        reuseSeconds: 0,
+                        prompt: prompt
+                    ),
+                    cancellation: cancellation
+                )
+            }
+            allow(same.map(\.reference), in: context)
+        }
+    }
+
+    /// Unlocks a collection for everybody, and the keychain if need be.
+    func unlock(collectionAt path: String, _ cancellation: Cancellation) throws(BusFault) {
+        guard let (target, isUnlocked) = try target(path, isCold: try store.isCold()), !isUnlocked else {
+            return
+        }
+        _ = try unlock([(path, target)], cancellation)
+    }
+
+    /// Unlocks the keychain, if it was not unlocked since its start.
+    func unlockKeychain(_ cancellation: Cancellation) throws(BusFault) {
+        let prompt = fields("Unlock the keychain.")
+        try ask { () throws(KeychainError) in try keychain.unlock(prompt, cancellation: cancellation) }
+    }
+
+    private func ask(_ body: () throws(KeychainError) -> Void) throws(BusFault) {
+        do throws(KeychainError) {
+            try body()
+        } catch {
+            throw BusFault(error)
+        }
+    }
+
+    // MARK: Locking
+
+    /// Locks collections for everybody, and items with a rule for this client; returns those.
+    func lock(_ paths: [String]) -> [String] {
+        Self.once(paths).filter { path in
+            guard let object = SecretObject(path) else { return false }
+            switch object {
+            case .collection, .alias:
+                guard let name = try? collection(of: object), name != SecretNames.sessionCollection else {
+                    return false
+                }
+                shared.lock(name)
+                return true
+            case .item(let collection, let name):
+                guard case .stored(let item)? = try? item(name, in: collection), item.needsGesture else {
+                    return false
+                }
+                forbid(item.reference)
+                return true
+            case .service, .session, .prompt: return false
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+import KeychainClient
+import KeychainModel
+import MessageBus
+import PeerSockets
+import SecretMemory
+import SecretServiceModel
+import Threads
+
+/// One connection on the bus: its sessions, prompts and grants, and its calls, one after the other.
+///
+/// It has a connection of its own to the daemon, which names its program in every box and log line.
+final class SecretsClient: Sendable {
+    /// A method call.
+    struct Call: Sendable {
+        /// The number under which the reply is posted.
+        let number: UInt64
+        let path: String
+        /// The interface; nil if the client left it out.
+        let interface: String?
+        let member: String
+        let arguments: [BusValue]
+    }
+
+    /// The secrets of an item that a gesture released to this client.
+    struct Grant: Sendable {
+        /// The context that holds the gesture's proof, at the daemon.
+        let context: UInt64
+        let end: ContinuousClock.Instant
+        var reads: Int
+    }
+
+    /// A locked item that stands for the result of a search, before the keychain can be searched.
+    struct Promise: Sendable {
+        let attributes: [String: String]
+        /// The collection that was searched; nil for all.
+        let collection: String?
+    }
+
+    private struct State {
+        var calls: [Call] = []
+        var isRunning = false
+        var isGone = false
+        var sessions: [String: TransferSession] = [:]
+        var prompts: [String: SecretPrompt] = [:]
+        var grants: [PersistentReference: Grant] = [:]
+        var promises: [String: Promise] = [:]
+        /// The names of the promises, the oldest first.
+        var promised: [String] = []
+    }
+
+    static let mostSessions = 64
+    static let mostPrompts = 32
+    static let mostCalls = 1024
+    static let mostPromises = 256
+    /// How long a gesture counts for the items that it was for.
+    static let grantTime = Duration.seconds(10)
+    /// How often each of them may be read.
+    static let grantReads = 3
+
+    /// The unique name.
+    let name: String
+    let shared: SecretsShared
+    let store: SecretStore
+    private let program: RepresentedProgram
+    private let state = Guarded(State())
+
+    /// A client; its connection to the daemon is made with its first call that needs one.
+    init(_ name: String, _ program: RepresentedProgram, of keychain: RemoteKeychain, shared: SecretsShared) {
+        self.name = name
+        self.program = program
+        self.shared = shared
+        store = SecretStore(keychain: keychain.representing(program))
+    }
+
+    var keychain: RemoteKeychain { store.keychain }
+
+    // MARK: Calls
+
+    /// Answers a call, after those before it, on a thread that may block.
+    func enqueue(_ call: Call) {
+        let (isRefused, mustStart) = state.withLock { state in
+            guard !state.isGone, state.calls.count < Self.mostCalls else { return (true, false) }
+            state.calls.append(call)
+            defer { state.isRunning = true }
+            return (false, !state.isRunning)
+        }
+        if isRefused { shared.post(.reply(call.number, .failure(.limit("too many calls are waiting")))) }
+        guard mustStart, BlockingThread.start({ [self] in answerAll() }) != 0 else { return }
+        let unanswered = state.withLock { state in
+            defer { (state.calls, state.isRunning) = ([], false) }
+            return state.calls
+        }
+        for call in unanswered {
+            shared.post(.reply(call.number, .failure(.limit("no thread is left"))))
+        }
+    }
+
+    private func answerAll() {
+        while true {
+            let next: Call? = state.withLock { state in
+                guard !state.isGone, !state.calls.isEmpty else {
+                    state.isRunning = false
+                    return nil
+                }
+                return state.calls.removeFirst()
+            }
+            guard let next else { return }
+            let result: Result<[BusValue], BusFault>
+            do throws(BusFault) {
+                result = .success(try answer(next))
+            } catch {
+                result = .failure(error)
+            }
+            shared.post(.reply(next.number, result))
+        }
+    }
+
+    /// Ends everything because the client has left the bus.
+    func end() {
+        let prompts = state.withLock { state in
+            defer {
+                state = State()
+                state.isGone = true
+            }
+            return Array(state.prompts.values)
+        }
+        for prompt in prompts { prompt.abandon() }
+    }
+
+    // MARK: Sessions
+
+    /// Adds a session; returns its path.
+    func add(_ session: TransferSession) throws(BusFault) -> String {
+        let path = SecretObject.session(Hexadecimal.text(RandomBytes.array(count: 16))).path
+        try state.withLock { state throws(BusFault) in
+            guard state.sessions.count < Self.mostSessions else {
+                throw .limit("a client has at most \(Self.mostSessions) sessions")
+            }
+            state.sessions[path] = session
+        }
+        return path
+    }
+
+    /// The session of a path, if it is this client's.
+    func session(_ path: String) throws(BusFault) -> TransferSession {
+        guard let session = state.withLock({ $0.sessions[path] }) else { throw .noSession }
+        return session
+    }
+
+    /// Closes a session.
+    func close(session path: String) throws(BusFault) {
+        guard state.withLock({ $0.sessions.removeValue(forKey: path) }) != nil else { throw .noSession }
+    }
+
+    // MARK: Prompts
+
+    /// Makes a prompt; returns its path.
+    func makePrompt(
+        nothing: BusValue,
+        _ perform: @escaping @Sendable (Cancellation) throws(BusFault) -> BusValue
+    ) throws(BusFault) -> String {
+        let prompt = SecretPrompt(
+            owner: name,
+            shared: shared,
+            nothing: nothing,
+            perform: perform,
+            onEnd: { [weak self] path in _ = self?.state.withLock { $0.prompts.removeValue(forKey: path) } }
+        )
+        try state.withLock { state throws(BusFault) in
+            guard state.prompts.count < Self.mostPrompts else {
+                throw .limit("a client has at most \(Self.mostPrompts) prompts")
+            }
+            state.prompts[prompt.path] = prompt
+        }
+        return prompt.path
+    }
+
+    /// The prompt of a path, if it is this client's.
+    func prompt(_ path: String) throws(BusFault) -> SecretPrompt {
+        guard let prompt = state.withLock({ $0.prompts[path] }) else { throw .unknownObject(path) }
+        return prompt
+    }
+
+    /// What a box says, and where it is shown: on the program's terminal, if it is in the foreground there, else on its display or the
+    /// door's.
+    func fields(_ reason: String, _ lines: [String] = []) -> PromptFields {
+        var origin = shared.place
+        var lines = lines
+        if ProcessStat(of: program.process)?.start == program.start {
+            let place = ClientPlace(of: program.process, terminal: nil)
+            if place.origin.terminal != nil { origin.terminal = place.origin.terminal }
+            origin.terminalType = place.origin.terminalType ?? origin.terminalType
+            if place.origin.display != nil || place.origin.waylandDisplay != nil {
+                origin.display = place.origin.display
+                origin.waylandDisplay = place.origin.waylandDisplay
+                origin.xAuthority = place.origin.xAuthority
+            }
+            origin.characterType = place.origin.characterType ?? origin.characterType
+            origin.language = place.origin.language ?? origin.language
+            if !place.parents.isEmpty {
+                lines.append("Started by: \(place.parents.joined(separator: ", "))")
+            }
+        }
+        return PromptFields(
+            origin: origin,
+            reason: reason,
+            details: PromptDetails(items: lines)
+        )
+    }
+
+    // MARK: Grants
+
+    /// The context in which this client may read an item now; nil without a gesture for it.
+    func grant(for item: PersistentReference) -> UInt64? {
+        state.withLock { state in
+            guard let grant = state.grants[item] else { return nil }
+            guard grant.reads > 0, grant.end > .now else {
+                state.grants[item] = nil
+                return nil
+            }
+            return grant.context
+        }
+    }
+
+    /// Notes that an item was read by its grant.
+    func noteRead(of item: PersistentReference) {
+        state.withLock { $0.grants[item]?.reads -= 1 }
+    }
+
+    /// Lets this client read items for a short time.
+    func allow(_ items: [PersistentReference], in context: UInt64) {
+        let end = ContinuousClock.now + Self.grantTime
+        state.withLock { state in
+            guard !state.isGone else { return }
+            for item in items {
+                state.grants[item] = Grant(context: context, end: end, reads: Self.grantReads)
+            }
+        }
+    }
+
+    /// Ends the grant for an item.
+    func forbid(_ item: PersistentReference) { state.withLock { $0.grants[item] = nil } }
+
+    // MARK: Promises
+
+    /// A path for the item that a search will find once the keychain is unlocked.
+    func promise(_ attributes: [String: String], in collection: String?) -> String {
+        let name = "locked_" + Hexadecimal.text(RandomBytes.array(count: 16))
+        state.withLock { state in
+            if state.promised.count >= Self.mostPromises {
+                state.promises[state.promised.removeFirst()] = nil
+            }
+            state.promised.append(name)
+            state.promises[name] = Promise(attributes: attributes, collection: collection)
+        }
+        return SecretObject.item(collection: collection ?? SecretNames.defaultCollection, name: name).path
+    }
+
+    /// The search behind the name of a promised item; nil for another item.
+    func promise(_ name: String) -> Promise? { state.withLock { $0.promises[name] } }
+}

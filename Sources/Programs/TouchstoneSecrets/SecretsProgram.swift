@@ -1,0 +1,151 @@
+import CLinux
+import Glibc
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Threads
+
+/// The main program of the Secret Service's door: hardens itself, takes the name on the session bus, and serves until it is told to
+/// end.
+///
+/// Where it is set-gid, the daemon recognises it by the group of its peer, which no other program of the user has: nothing inherited
+/// from its caller may influence it but the bus and the display.
+package enum SecretsProgram {
+    /// Runs the door and ends the process.
+    package static func main() -> Never {
+        let environment = SecretsEnvironment.take()
+        do throws(SecretsFailure) {
+            switch try SecretsOptions(CommandLine.arguments.dropFirst()) {
+            case .tell(let text): print(text, terminator: "")
+            case .owner:
+                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                run { () throws(SecretsFailure) in try await NameOwner().tell(on: address) }
+            case .serve(let replaces): try serve(replaces, environment)
+            }
+        } catch {
+            error.tell()
+            exit(error.status)
+        }
+        exit(0)
+    }
+
+    private static func serve(
+        _ replaces: Bool,
+        _ environment: SecretsEnvironment
+    ) throws(SecretsFailure) -> Never {
+        guard ProcessHardening.begin(), clinux_keep_standard_descriptors() == 0 else { throw .unprotected }
+        clinux_process_allow_descriptors(4096)
+        _ = unsafe chdir("/")
+        unsafe clinux_process_begin_signals([SIGPIPE], 1)
+        // Before the first thread starts: signals are read here alone.
+        let held = [SIGTERM, SIGINT, SIGHUP]
+        let signals = unsafe clinux_hold_signals(held, held.count)
+        guard signals >= 0 else { throw .unprotected }
+        guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+        let door = SecretsDoor(
+            keychain: RemoteKeychain(layout: environment.layout),
+            place: environment.place
+        )
+        let failure = BlockingThread.start {
+            var descriptor = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
+            while unsafe poll(&descriptor, 1, -1) <= 0 {}
+            Task.detached { await door.stop() }
+        }
+        guard failure == 0 else { throw .unprotected }
+        run { () throws(SecretsFailure) in
+            try await door.start(address, replaces: replaces)
+            try await door.wait()
+        }
+    }
+
+    /// Ends the process with the end of `body`.
+    private static func run(_ body: @escaping @Sendable () async throws(SecretsFailure) -> Void) -> Never {
+        Task.detached {
+            do throws(SecretsFailure) {
+                try await body()
+                exit(0)
+            } catch {
+                error.tell()
+                exit(error.status)
+            }
+        }
+        while true { pause() }
+    }
+}
+
+/// The environment of the door, read before it is cleared.
+struct SecretsEnvironment {
+    /// The address of the session bus; nil for none.
+    let busAddress: String?
+    /// Where a box is shown for a program without a display or terminal of its own.
+    let place: PromptOrigin
+    /// The location of a keychain that tests moved; nil for the user's own.
+    let layout: Layout?
+
+    private static let longestValue = 4096
+
+    /// Reads what is needed and clears the rest.
+    static func take() -> SecretsEnvironment {
+        let home = unsafe clinux_secure_getenv("TOUCHSTONE_HOME").flatMap {
+            unsafe String(validatingCString: $0)
+        }
+        let runtime = variable("XDG_RUNTIME_DIR") ?? "/run/user/\(ProcessUser.uid)"
+        let inRuntime = "\(runtime)/bus"
+        return SecretsEnvironment(
+            busAddress: variable("DBUS_SESSION_BUS_ADDRESS")
+                ?? (unsafe access(inRuntime, F_OK) == 0 ? "unix:path=\(inRuntime)" : nil),
+            place: PromptOrigin(
+                display: variable("DISPLAY"),
+                waylandDisplay: variable("WAYLAND_DISPLAY"),
+                xAuthority: variable("XAUTHORITY"),
+                characterType: variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG"),
+                language: variable("LC_ALL") ?? variable("LC_MESSAGES") ?? variable("LANG")
+            ),
+            layout: home.flatMap { home in Layout(variable: { $0 == "TOUCHSTONE_HOME" ? home : nil }) }
+        )
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let text = unsafe getenv(name), let value = unsafe String(validatingCString: text),
+            !value.isEmpty, value.utf8.count <= longestValue
+        else { return nil }
+        return value
+    }
+}
+
+/// The parsed command line.
+enum SecretsOptions: Equatable {
+    /// Serve; whether the name is taken from another program that allows it.
+    case serve(replaces: Bool)
+    /// Tell which process has the name.
+    case owner
+    /// Tell this text on standard output.
+    case tell(String)
+
+    private static let usage = "touchstone-secrets [--replace | --owner]"
+    private static let help = """
+        Serves the keychain as org.freedesktop.secrets, to programs that use libsecret or the Secret Service in another way.
+
+        Started by the session bus when a program asks for that name. See touchstone secrets --help.
+
+        Usage: \(usage)
+
+          --replace      take the name from a program that allows it
+          --owner        write the number and the name of the process that has the name, if one has
+          -V, --version  show the version
+          -h, --help     show this
+
+        """
+
+    init(_ arguments: some Collection<String>) throws(SecretsFailure) {
+        switch Array(arguments) {
+        case []: self = .serve(replaces: false)
+        case ["--replace"]: self = .serve(replaces: true)
+        case ["--owner"]: self = .owner
+        case ["--version"], ["-V"]: self = .tell(ProductVersion.text + "\n")
+        case ["--help"], ["-h"]: self = .tell(Self.help)
+        default:
+            throw SecretsFailure(message: "the arguments are not understood", hint: Self.usage, status: 64)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import KeychainModel
+import MessageBus
+import SecretMemory
+
+/// What all clients of the door share: the collection in memory, the collections that a client locked, and the way to the bus.
+final class SecretsShared: Sendable {
+    /// What is sent to the bus, in the order in which it was posted.
+    enum Outgoing: Sendable {
+        /// The reply to a call of this number.
+        case reply(UInt64, Result<[BusValue], BusFault>)
+        /// A signal; a broadcast without a destination.
+        case signal(path: String, interface: String, member: String, [BusValue], destination: String?)
+    }
+
+    let sessionItems = SessionItems()
+    /// The display of the door's own environment.
+    let place: PromptOrigin
+    private let locked = Guarded<Set<String>>([])
+    private let outgoing = Guarded<[Outgoing]>([])
+    private let wake = Guarded<(@Sendable () -> Void)?>(nil)
+
+    init(place: PromptOrigin) { self.place = place }
+
+    // MARK: The bus
+
+    /// Has `body` called whenever something was posted.
+    func onPost(_ body: @escaping @Sendable () -> Void) { wake.withLock { $0 = body } }
+
+    /// Posts something to the bus, from any thread.
+    func post(_ message: Outgoing) {
+        let isFirst = outgoing.withLock { outgoing in
+            outgoing.append(message)
+            return outgoing.count == 1
+        }
+        if isFirst { wake.withLock { $0 }?() }
+    }
+
+    /// Everything that was posted since the last call.
+    func takePosted() -> [Outgoing] {
+        outgoing.withLock { outgoing in
+            defer { outgoing = [] }
+            return outgoing
+        }
+    }
+
+    /// Posts a signal of a collection on each of its paths.
+    func tell(_ member: String, of item: String, in collection: String, aliases: [String]) {
+        for object in [SecretObject.collection(collection)] + aliases.map(SecretObject.alias) {
+            post(
+                .signal(
+                    path: object.path,
+                    interface: SecretNames.collection,
+                    member: member,
+                    [.objectPath(item)],
+                    destination: nil
+                )
+            )
+        }
+    }
+
+    /// Posts a signal of the service about a collection.
+    func tell(_ member: String, of collection: String) {
+        post(
+            .signal(
+                path: SecretNames.root,
+                interface: SecretNames.service,
+                member: member,
+                [.objectPath(SecretObject.collection(collection).path)],
+                destination: nil
+            )
+        )
+    }
+
+    /// Posts that a collection is locked or unlocked now.
+    func tellLock(of collection: String, isLocked: Bool) {
+        post(
+            .signal(
+                path: SecretObject.collection(collection).path,
+                interface: SecretNames.properties,
+                member: "PropertiesChanged",
+                [
+                    .string(SecretNames.collection), .properties(["Locked": .boolean(isLocked)]),
+                    .strings([]),
+                ],
+                destination: nil
+            )
+        )
+        tell("CollectionChanged", of: collection)
+    }
+
+    // MARK: Locks of clients
+
+    /// Whether a client locked a collection.
+    func isLocked(_ collection: String) -> Bool { locked.withLock { $0.contains(collection) } }
+
+    /// Locks a collection for every client until one unlocks it.
+    func lock(_ collection: String) {
+        if locked.withLock({ $0.insert(collection).inserted }) { tellLock(of: collection, isLocked: true) }
+    }
+
+    /// Ends the lock of a collection.
+    func unlock(_ collection: String) {
+        if locked.withLock({ $0.remove(collection) }) != nil { tellLock(of: collection, isLocked: false) }
+    }
+
+    // MARK: Time
+
+    /// Seconds since 1970.
+    static var now: UInt64 { UInt64(max(0, time(nil))) }
+}

@@ -1,0 +1,385 @@
+import ArgumentParser
+import Glibc
+import KeychainClient
+import KeychainModel
+import SecretServiceModel
+
+/// `touchstone secrets`: this keychain as the one of other programs.
+struct SecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "secrets",
+        abstract:
+            "Let other programs keep their secrets here: browsers, git, mail programs and all that use libsecret.",
+        discussion: """
+            They find this keychain as org.freedesktop.secrets on the session bus, where GNOME Keyring or KWallet is \
+            otherwise. Without a rule every program of yours can read such a secret, as there; touchstone protect puts \
+            one behind a finger or the passcode.
+
+              touchstone secrets try           in one shell, nothing else changes
+              touchstone secrets enable        for good; touchstone secrets disable goes back
+            """,
+        subcommands: [
+            SecretsStatusCommand.self, ListServiceSecretsCommand.self, TrySecretsCommand.self,
+            EnableSecretsCommand.self, DisableSecretsCommand.self,
+        ],
+        defaultSubcommand: SecretsStatusCommand.self
+    )
+}
+
+/// `touchstone secrets status`: who serves other programs.
+struct SecretsStatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show which program serves other programs' secrets now, and whether this one is enabled."
+    )
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let path = try SecretsDoorProgram.path()
+        let owner = try SecretsDoorProgram.owner()
+        let isEnabled = ServiceFiles.isOurs(try ServiceFiles.all(path)[0]) == true
+        if json {
+            let (name, process): (String?, Int64?) =
+                switch owner {
+                case .touchstone(let process): ("touchstone-secrets", Int64(process))
+                case .other(let name, let process): (name, Int64(process))
+                case .nobody, .noBus: (nil, nil)
+                }
+            let report = JSONText.object([
+                ("owner", .optional(name)), ("process", process.map(JSONText.number) ?? .null),
+                ("enabled", .flag(isEnabled)),
+            ])
+            return Output.print(report.rendered())
+        }
+        switch owner {
+        case .touchstone(let process): Output.print("Served by this keychain, process \(process).")
+        case .other(let name, let process):
+            Output.print("Served by \(Printable.text(name)), process \(process): its secrets are not here.")
+        case .nobody: Output.print("Not served now; the first program that asks starts it.")
+        case .noBus: Output.print("There is no session bus here.")
+        }
+        switch (owner, isEnabled) {
+        case (.other, true):
+            Output.print("Enabled: it takes over once that program ends, at the latest at the next login.")
+        case (_, true): Output.print("Enabled: touchstone secrets disable goes back.")
+        case (_, false): Output.print("Not enabled: touchstone secrets enable, or touchstone secrets try.")
+        }
+    }
+}
+
+/// `touchstone secrets list`: the secrets of other programs.
+struct ListServiceSecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the secrets of other programs, what each requires, and the rules; never a secret.",
+        discussion: """
+            On a terminal a table; otherwise one line each, separated by tabs: name, requirement, collection, label, \
+            last change, attributes.
+            """
+    )
+
+    @Option(help: AttributePair.help)
+    var match: [AttributePair] = []
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let secrets = ServiceSecrets()
+        let items = try secrets.items(having: AttributePair.dictionary(match))
+        let rules = try secrets.rules()
+        if json {
+            let report = JSONText.object([
+                ("secrets", .list(items.map(\.json))), ("rules", .list(rules.map(\.json))),
+            ])
+            return Output.print(report.rendered())
+        }
+        guard isatty(STDOUT_FILENO) == 1 else {
+            for item in items {
+                Output.print(
+                    item.columns(DateText.iso8601, name: item.name).map(Printable.text).joined(
+                        separator: "\t"
+                    )
+                )
+            }
+            return
+        }
+        if items.isEmpty { Output.complain("No program keeps such a secret here.") }
+        if !items.isEmpty {
+            var table = Table(headings: ["NAME", "REQUIRES", "COLLECTION", "LABEL", "CHANGED", "ATTRIBUTES"])
+            for item in items {
+                table.append(item.columns(DateText.local, name: String(item.name.prefix(8))))
+            }
+            for line in table.lines() { Output.print(line) }
+        }
+        for rule in rules {
+            let pairs = AttributePair.text(rule.attributes)
+            Output.print("Rule: \(rule.accessControl.requirementName) for \(Printable.text(pairs))")
+        }
+    }
+}
+
+/// `touchstone secrets try`: in one shell.
+struct TrySecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "try",
+        abstract: "Run a command, or a shell, whose programs keep their secrets here; nothing else changes.",
+        discussion: """
+            It gets a session bus of its own with this keychain on it, and ends with the command. Programs on the desktop \
+            do not see it, and the command does not see the desktop's services.
+
+              touchstone secrets try secret-tool lookup user alice
+            """
+    )
+
+    @Argument(
+        parsing: .captureForPassthrough,
+        help: ArgumentHelp("The command and its arguments; your shell without one.", valueName: "command")
+    )
+    var command: [String] = []
+
+    func run() throws {
+        let door = try SecretsDoorProgram.path()
+        let session = try Executable("dbus-run-session").path
+        // A program that asks for a secret would only learn that it is locked.
+        guard try RemoteKeychain.shared.status().keybag != .notSetUp else {
+            throw ErrorText.describe(KeychainError(.notAvailable, cause: .notSetUp))
+        }
+        let words = command.first == "--" ? Array(command.dropFirst()) : command
+        let shell = Environment.value("SHELL") ?? "/bin/sh"
+        let program = try Executable(words.first ?? shell)
+        let script = """
+            door=$1; shift
+            "$door" & started=$!
+            while kill -0 $started 2>/dev/null && ! "$door" --owner | grep -q .; do sleep 0.05; done
+            "$@"; status=$?
+            kill $started 2>/dev/null; wait $started 2>/dev/null
+            exit $status
+            """
+        let child = try ChildProgram(
+            session,
+            [session, "--", "/bin/sh", "-c", script, "sh", door, program.path] + words.dropFirst()
+        )
+        let status = child.wait()
+        guard status == 0 else { throw ExitCode(status) }
+    }
+}
+
+/// `touchstone secrets enable`: for good.
+struct EnableSecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Make this keychain the one of other programs, from the next login on.",
+        discussion: """
+            Writes two files into your own folders; nothing of another keyring is removed, and its secrets stay there. \
+            With KWallet, switch its own service off too: in kwalletrc, [org.freedesktop.secrets] apiEnabled=false
+            """
+    )
+
+    func run() throws {
+        let files = try ServiceFiles.all(try SecretsDoorProgram.path())
+        try ServiceFiles.write(files)
+        for file in files { Output.complain("Wrote \(Printable.text(file.path))") }
+        if case .other(let name, let process) = try SecretsDoorProgram.owner() {
+            Output.complain(
+                "\(Printable.text(name)) (process \(process)) still serves: log out and in, or end it if nothing uses it."
+            )
+        } else {
+            Output.complain("The next program that asks for a secret gets this keychain.")
+        }
+    }
+}
+
+/// `touchstone secrets disable`: back to the former keyring.
+struct DisableSecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable",
+        abstract: "Go back to the keyring that was there before; the secrets that were stored here stay here."
+    )
+
+    func run() throws {
+        let files = try ServiceFiles.all(try SecretsDoorProgram.path())
+        guard try ServiceFiles.remove(files) > 0 else { return Output.complain("It was not enabled.") }
+        if case .touchstone(let process) = try SecretsDoorProgram.owner() {
+            kill(process, SIGTERM)
+        }
+        Output.complain("Disabled. touchstone secrets list shows what was stored here.")
+    }
+}
+
+// MARK: Rules
+
+/// `touchstone protect`: a secret of another program behind a gesture.
+struct ProtectSecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "protect",
+        abstract: "Put secrets of other programs behind a finger or the passcode.",
+        discussion: """
+            Their keys are wrapped anew: without the gesture nobody can read them, whatever program asks. A box says which \
+            program wants which secret, and a gesture counts for that program and that secret, for 10 seconds and 3 reads.
+
+              touchstone protect 4a73cb10
+              touchstone protect --schema org.gnome.keyring.NetworkPassword --match server=bank.example
+
+            With attributes there is a rule, also for secrets that are stored later. Some programs give up at once instead \
+            of waiting for a person; touchstone unprotect ends it.
+            """
+    )
+
+    @Argument(help: "Names from touchstone secrets list, or how they begin.")
+    var names: [String] = []
+
+    @Option(help: "The schema of the secrets: the attribute xdg:schema.")
+    var schema: String?
+
+    @Option(help: AttributePair.help)
+    var match: [AttributePair] = []
+
+    @Option(help: "What reading them requires: presence (or either), finger or passcode.")
+    var require = Requirement.either
+
+    @Flag(
+        help:
+            "Also the keys by which browsers encrypt their own files: one that does not get its key makes a new one."
+    )
+    var force = false
+
+    func validate() throws {
+        guard !names.isEmpty || schema != nil || !match.isEmpty else {
+            throw ValidationError("missing: which secrets, by name, --schema or --match")
+        }
+        guard names.isEmpty || schema == nil && match.isEmpty else {
+            throw ValidationError("say names, or attributes with --schema and --match")
+        }
+        guard require != .nothing else {
+            throw ValidationError("touchstone unprotect takes the requirement away")
+        }
+    }
+
+    func run() throws {
+        let secrets = ServiceSecrets()
+        let pairs = AttributePair.dictionary(match, schema: schema)
+        let found = pairs.isEmpty ? try secrets.items(named: names) : try secrets.items(having: pairs)
+        let isRefused = { (item: SecretItem) in !force && ProtectionRule.isProgramKey(item.content.attributes)
+        }
+        if pairs.isEmpty, let item = found.first(where: isRefused) {
+            throw CommandError(
+                "'\(Printable.text(item.content.label))' is the key by which a program encrypts its own files; "
+                    + "if it does not get it, what it stored is lost",
+                hint: "with --force it is protected all the same"
+            )
+        }
+        let count = try secrets.require(require, of: found.filter { !isRefused($0) })
+        if !pairs.isEmpty { try secrets.setRule(require, for: pairs) }
+        let names = count == 1 ? "1 secret requires" : "\(count) secrets require"
+        Output.complain(
+            "\(names) \(require.rawValue) now." + (pairs.isEmpty ? "" : " So will those that come.")
+        )
+    }
+}
+
+/// `touchstone unprotect`: without a gesture again.
+struct UnprotectSecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unprotect",
+        abstract: "Let programs read secrets without a gesture again; asks for what they require until now.",
+        discussion: """
+              touchstone unprotect 4a73cb10
+              touchstone unprotect --schema org.gnome.keyring.NetworkPassword --match server=bank.example
+            """
+    )
+
+    @Argument(help: "Names from touchstone secrets list, or how they begin.")
+    var names: [String] = []
+
+    @Option(help: "The schema of the secrets: the attribute xdg:schema.")
+    var schema: String?
+
+    @Option(help: AttributePair.help)
+    var match: [AttributePair] = []
+
+    func validate() throws {
+        guard !names.isEmpty || schema != nil || !match.isEmpty else {
+            throw ValidationError("missing: which secrets, by name, --schema or --match")
+        }
+        guard names.isEmpty || schema == nil && match.isEmpty else {
+            throw ValidationError("say names, or attributes with --schema and --match")
+        }
+    }
+
+    func run() throws {
+        let secrets = ServiceSecrets()
+        let pairs = AttributePair.dictionary(match, schema: schema)
+        let found = pairs.isEmpty ? try secrets.items(named: names) : try secrets.items(having: pairs)
+        let count = try secrets.require(.nothing, of: found)
+        let hadRule = pairs.isEmpty ? false : try secrets.endRule(for: pairs)
+        Output.complain(
+            (count == 1 ? "1 secret requires" : "\(count) secrets require") + " nothing now."
+                + (hadRule ? " The rule is gone." : "")
+        )
+    }
+}
+
+/// An attribute of a secret on the command line.
+struct AttributePair: ExpressibleByArgument {
+    static let help = ArgumentHelp(
+        "An attribute that they have; may be given several times.",
+        valueName: "name=value"
+    )
+
+    let name: String
+    let value: String
+
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else { return nil }
+        name = String(argument[..<sign])
+        value = String(argument[argument.index(after: sign)...])
+    }
+
+    /// The attributes by name; of several values for a name the last counts.
+    static func dictionary(_ pairs: [AttributePair], schema: String? = nil) -> [String: String] {
+        var attributes = Dictionary(pairs.map { ($0.name, $0.value) }) { _, last in last }
+        if let schema { attributes["xdg:schema"] = schema }
+        return attributes
+    }
+
+    /// Attributes as they are written on the command line.
+    static func text(_ attributes: [String: String]) -> String {
+        attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+    }
+}
+
+extension SecretItem {
+    private var requirementName: String { rule?.requirementName ?? Requirement.nothing.rawValue }
+
+    fileprivate func columns(_ date: (Int64) -> String, name: String) -> [String] {
+        [
+            name, requirementName, collection, content.label, date(modification),
+            AttributePair.text(content.attributes),
+        ]
+    }
+
+    fileprivate var json: JSONText {
+        .object([
+            ("name", .text(name)), ("requires", .text(requirementName)), ("collection", .text(collection)),
+            ("label", .text(content.label)),
+            ("created", .text(DateText.iso8601(microseconds: creation))),
+            ("modified", .text(DateText.iso8601(microseconds: modification))),
+            (
+                "attributes",
+                .object(content.attributes.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })
+            ),
+        ])
+    }
+}
+
+extension ProtectionRule {
+    fileprivate var json: JSONText {
+        .object([
+            ("requires", .text(accessControl.requirementName)),
+            ("attributes", .object(attributes.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })),
+        ])
+    }
+}
