@@ -439,7 +439,8 @@ let tested: [Target] = [
         "SystemModeTests",
         [
             "BrokerProtocol", "FingerprintDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting",
-            "touchstone", "touchstone-agent", "touchstone-broker", "touchstoned", "touchstoned-testing",
+            "touchstone", "touchstone-agent", "touchstone-broker", "touchstone-secrets", "touchstoned",
+            "touchstoned-testing",
         ]
     ),
     tests(

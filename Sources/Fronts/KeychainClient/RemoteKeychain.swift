@@ -190,7 +190,13 @@ public final class RemoteKeychain: Sendable {
 
     /// The same keychain with a connection of its own, which starts no daemon.
     package func separate() -> RemoteKeychain {
-        let other = RemoteKeychain(layout: layout, daemon: .none, system: system, room: room)
+        let other = RemoteKeychain(
+            layout: layout,
+            daemon: .none,
+            system: system,
+            room: room,
+            represented: represented
+        )
         if isClosedToTests.load(ordering: .acquiring) { other.closeToTests() }
         return other
     }

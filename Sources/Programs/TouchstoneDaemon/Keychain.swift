@@ -121,7 +121,7 @@ struct Keychain: Sendable {
             limits: DeskLimits(longestRequest: Frame.longest),
             agents: agents?.roster
         )
-        let identity = ClientIdentity(manifest: accessGroups)
+        let identity = ClientIdentity(manifest: accessGroups, knowsDoorByPath: mode != .system)
         do throws(ServerError) {
             server = try KeychainServer(
                 desk: desk,

@@ -69,7 +69,7 @@ final class SecretsClient: Sendable {
         self.name = name
         self.program = program
         self.shared = shared
-        store = SecretStore(keychain: keychain.representing(program))
+        store = SecretStore(keychain: keychain.representing(program), index: shared.index)
     }
 
     var keychain: RemoteKeychain { store.keychain }

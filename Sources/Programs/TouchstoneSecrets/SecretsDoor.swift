@@ -49,7 +49,7 @@ actor SecretsDoor {
     /// Prepares the service; nothing is connected yet.
     init(keychain: RemoteKeychain, place: PromptOrigin) {
         self.keychain = keychain
-        shared = SecretsShared(place: place)
+        shared = SecretsShared(of: keychain, place: place)
         (ends, endSink) = AsyncStream.makeStream(of: End.self)
     }
 

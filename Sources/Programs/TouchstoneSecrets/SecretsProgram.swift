@@ -20,6 +20,14 @@ package enum SecretsProgram {
             case .owner:
                 guard let address = environment.busAddress else { throw .noBus(nil, nil) }
                 run { () throws(SecretsFailure) in try await NameOwner().tell(on: address) }
+            case .takeOver(let isDryRun):
+                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                guard ProcessHardening.begin() else { throw .unprotected }
+                run { () throws(SecretsFailure) in
+                    let keychain = RemoteKeychain(layout: environment.layout)
+                    var copy = KeyringImport(into: keychain, isDryRun: isDryRun)
+                    try await copy.run(address)
+                }
             case .serve(let replaces): try serve(replaces, environment)
             }
         } catch {
@@ -117,12 +125,14 @@ struct SecretsEnvironment {
 enum SecretsOptions: Equatable {
     /// Serve; whether the name is taken from another program that allows it.
     case serve(replaces: Bool)
+    /// Copy the secrets of the keyring that has the name; a dry run only tells which.
+    case takeOver(isDryRun: Bool)
     /// Tell which process has the name.
     case owner
     /// Tell this text on standard output.
     case tell(String)
 
-    private static let usage = "touchstone-secrets [--replace | --owner]"
+    private static let usage = "touchstone-secrets [--replace | --owner | --import [--dry-run]]"
     private static let help = """
         Serves the keychain as org.freedesktop.secrets, to programs that use libsecret or the Secret Service in another way.
 
@@ -131,6 +141,7 @@ enum SecretsOptions: Equatable {
         Usage: \(usage)
 
           --replace      take the name from a program that allows it
+          --import       copy the secrets of the program that has the name; --dry-run only tells which
           --owner        write the number and the name of the process that has the name, if one has
           -V, --version  show the version
           -h, --help     show this
@@ -141,6 +152,8 @@ enum SecretsOptions: Equatable {
         switch Array(arguments) {
         case []: self = .serve(replaces: false)
         case ["--replace"]: self = .serve(replaces: true)
+        case ["--import"]: self = .takeOver(isDryRun: false)
+        case ["--import", "--dry-run"]: self = .takeOver(isDryRun: true)
         case ["--owner"]: self = .owner
         case ["--version"], ["-V"]: self = .tell(ProductVersion.text + "\n")
         case ["--help"], ["-h"]: self = .tell(Self.help)

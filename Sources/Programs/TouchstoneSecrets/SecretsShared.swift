@@ -1,7 +1,15 @@
 import Glibc
+import KeychainClient
 import KeychainModel
 import MessageBus
 import SecretMemory
+
+extension RepresentedProgram {
+    /// The door, where it asks for itself.
+    static var thisProcess: RepresentedProgram {
+        RepresentedProgram(process: getpid(), start: ProcessStat(of: getpid())?.start ?? 0)
+    }
+}
 
 /// What all clients of the door share: the collection in memory, the collections that a client locked, and the way to the bus.
 final class SecretsShared: Sendable {
@@ -13,19 +21,31 @@ final class SecretsShared: Sendable {
         case signal(path: String, interface: String, member: String, [BusValue], destination: String?)
     }
 
+    /// What wakes the thread of the bus.
+    ///
+    /// A structure: a closure that is itself the value of a generic type is wrapped once more at each access, until the stack is too
+    /// short for all wrappers.
+    private struct Wake: Sendable {
+        let run: @Sendable () -> Void
+    }
+
     let sessionItems = SessionItems()
+    let index: ItemIndex
     /// The display of the door's own environment.
     let place: PromptOrigin
     private let locked = Guarded<Set<String>>([])
     private let outgoing = Guarded<[Outgoing]>([])
-    private let wake = Guarded<(@Sendable () -> Void)?>(nil)
+    private let wake = Guarded<Wake?>(nil)
 
-    init(place: PromptOrigin) { self.place = place }
+    init(of keychain: RemoteKeychain, place: PromptOrigin) {
+        self.place = place
+        index = ItemIndex(of: keychain.representing(.thisProcess).separate())
+    }
 
     // MARK: The bus
 
     /// Has `body` called whenever something was posted.
-    func onPost(_ body: @escaping @Sendable () -> Void) { wake.withLock { $0 = body } }
+    func onPost(_ body: @escaping @Sendable () -> Void) { wake.withLock { $0 = Wake(run: body) } }
 
     /// Posts something to the bus, from any thread.
     func post(_ message: Outgoing) {
@@ -33,7 +53,7 @@ final class SecretsShared: Sendable {
             outgoing.append(message)
             return outgoing.count == 1
         }
-        if isFirst { wake.withLock { $0 }?() }
+        if isFirst { wake.withLock { $0 }?.run() }
     }
 
     /// Everything that was posted since the last call.

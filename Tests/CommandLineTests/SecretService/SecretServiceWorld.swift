@@ -33,7 +33,7 @@ final class SecretServiceWorld: Sendable {
     var variables: [String: String] {
         [
             "DBUS_SESSION_BUS_ADDRESS": bus.address, "TOUCHSTONE_DAEMON": Programs.touchstoned,
-            "DISPLAY": ":7316", "HOME": keychain.home.path,
+            "DISPLAY": ":7316", "LC_ALL": "C.UTF-8", "HOME": keychain.home.path,
         ]
     }
 

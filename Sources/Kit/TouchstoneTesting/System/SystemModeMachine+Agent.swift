@@ -25,15 +25,27 @@ extension SystemModeMachine {
         return process.terminationStatus == 0
     }()
 
+    /// The installed path of the door of the Secret Service.
+    package static let door = programs + "/touchstone-secrets"
+
     /// Installs the agent as packages do, owned by root and set-gid, or with wrong permissions.
     package func installAgent(mode: UInt32 = 0o2755, group: UInt32 = Group.agent) throws {
-        let path = outside(Self.agent)
+        try install(Programs.agent, at: Self.agent, mode, group)
+    }
+
+    /// Installs the door of the Secret Service as packages do, owned by root and set-gid, or with wrong permissions.
+    package func installDoor(mode: UInt32 = 0o2755, group: UInt32 = Group.door) throws {
+        try install(Programs.directory + "/touchstone-secrets", at: Self.door, mode, group)
+    }
+
+    private func install(_ program: String, at place: String, _ mode: UInt32, _ group: UInt32) throws {
+        let path = outside(place)
         if unsafe access(path, F_OK) != 0 {
-            try FileManager.default.copyItem(atPath: Programs.agent, toPath: path)
+            try FileManager.default.copyItem(atPath: program, toPath: path)
         }
         // The group first: changing it clears the set-gid bit.
         guard unsafe chown(path, 0, group) == 0, unsafe chmod(path, mode) == 0 else {
-            throw TestKitError.system("chown \(Self.agent)", errno: errno)
+            throw TestKitError.system("chown \(place)", errno: errno)
         }
     }
 

@@ -85,18 +85,7 @@ extension SecretsClient {
         if !alias.isEmpty, let present = try collection(alias: alias) {
             return SecretObject.collection(present).path
         }
-        let letters = label.unicodeScalars.map { scalar in
-            scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-                ? Character(scalar) : "_"
-        }
-        let stem = letters.isEmpty ? "collection" : String(letters.prefix(64))
-        let taken = Set(try collectionNames())
-        var name = stem
-        var number = 1
-        while taken.contains(name) {
-            number += 1
-            name = "\(stem)_\(number)"
-        }
+        let name = CollectionName.free(for: label, beside: try collectionNames())
         try store.write(collection: name, label: label)
         if !alias.isEmpty { try store.set(alias: alias, to: name) }
         shared.tell("CollectionCreated", of: name)
@@ -198,7 +187,7 @@ extension SecretsClient {
 
     private func allItems() throws(BusFault) -> [String: SecretItem] {
         do throws(BusFault) {
-            return Dictionary(try store.items().map { ($0.path, $0) }) { first, _ in first }
+            return try store.itemsByPath()
         } catch {
             guard error == .isLocked else { throw error }
             return [:]

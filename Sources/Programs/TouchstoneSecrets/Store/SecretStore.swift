@@ -17,36 +17,50 @@ struct SecretStore: Sendable {
         fileprivate let creation: Int64
     }
 
-    private static let collectionsService = SecretRecords.collections
-    private static let aliasesService = SecretRecords.aliases
     /// The most collections, and the most aliases.
     static let mostCollections = 256
     /// How many secrets are read at a time.
     private static let secretsAtOnce = 512
 
     let keychain: RemoteKeychain
+    /// What all clients share.
+    let index: ItemIndex
 
     private static let silent = PromptFields(interactionAllowed: false)
+    private static let group = AttributeValue.string(AccessGroup.secretService.name)
 
     // MARK: Items
 
     /// The items that have at least these attributes, the newest first.
-    func items(in collection: String? = nil, having pairs: [String: String] = [:]) throws(BusFault)
-        -> [SecretItem]
-    {
-        var attributes = SecretItem.stored(pairs)
-        if let collection { attributes[.service] = .string(collection) }
-        return try items(attributes).filter { !SecretRecords.isRecord($0.collection) }
-            .sorted { $0.precedes($1) }
+    func items(
+        in collection: String? = nil,
+        having pairs: [String: String] = [:]
+    ) throws(BusFault) -> [SecretItem] {
+        try content { content in
+            content.items.values.filter { item in
+                !SecretRecords.isRecord(item.collection) && (collection ?? item.collection) == item.collection
+                    && pairs.allSatisfy { item.content.attributes[$0.key] == $0.value }
+            }.sorted { $0.precedes($1) }
+        }
     }
 
     /// The item of a path; nil if there is none.
     func item(_ name: String, in collection: String) throws(BusFault) -> SecretItem? {
-        try items([.service: .string(collection), .account: .string(name)]).first
+        let place = ItemIndex.Place(collection: collection, name: name)
+        if let known = index.read({ $0.items[place] }) { return known }
+        return try stored(place)
+    }
+
+    /// All items by their paths.
+    func itemsByPath() throws(BusFault) -> [String: SecretItem] {
+        try content { content in
+            Dictionary(content.items.values.map { ($0.path, $0) }) { first, _ in first }
+        }
     }
 
     /// Whether nothing can be read because the keychain has not been unlocked since its start.
     func isCold() throws(BusFault) -> Bool {
+        if index.read({ _ in true }) != nil { return false }
         do throws(BusFault) {
             try read([:], limit: .one) { _, _ in }
             return false
@@ -56,12 +70,31 @@ struct SecretStore: Sendable {
         }
     }
 
-    private func items(_ attributes: ItemAttributes) throws(BusFault) -> [SecretItem] {
-        var items: [SecretItem] = []
-        try read(attributes) { attributes, reference in
-            if let item = SecretItem(attributes, reference) { items.append(item) }
+    /// The item of a path, as the daemon has it.
+    private func stored(_ place: ItemIndex.Place) throws(BusFault) -> SecretItem? {
+        var found: SecretItem?
+        try read([.service: .string(place.collection), .account: .string(place.name)]) {
+            found = SecretItem($0, $1)
         }
-        return items
+        return found
+    }
+
+    /// Calls `body` with everything that is stored.
+    private func content<R>(_ body: (ItemIndex.Content) -> R) throws(BusFault) -> R {
+        if let result = index.read(body) { return result }
+        let generation = index.beginReading()
+        var content = ItemIndex.Content()
+        try read([:]) { attributes, reference in
+            guard let item = SecretItem(attributes, reference) else { return }
+            content.items[ItemIndex.Place(collection: item.collection, name: item.name)] = item
+            if let rule = ProtectionRule(attributes, reference) { content.rules.append(rule) }
+        }
+        if let generation {
+            index.keep(content, from: generation)
+        } else {
+            index.listen()
+        }
+        return body(content)
     }
 
     /// Calls `body` with each item of the group that has these attributes.
@@ -76,7 +109,7 @@ struct SecretStore: Sendable {
             limit: limit,
             returns: [.attributes, .persistentRef]
         )
-        query.attributes[.accessGroup] = .string(AccessGroup.secretService.name)
+        query.attributes[.accessGroup] = Self.group
         do throws(KeychainError) {
             let results = try keychain.copy(CopyItems(query: query, prompt: Self.silent))
             results.forEach { result in
@@ -105,7 +138,7 @@ struct SecretStore: Sendable {
             let byReference = Dictionary(part.map { ($0.reference, $0) }) { first, _ in first }
             let query = ItemQuery(
                 itemClass: .genericPassword,
-                attributes: [.accessGroup: .string(AccessGroup.secretService.name)],
+                attributes: [.accessGroup: Self.group],
                 limit: .all,
                 returns: [.data, .persistentRef],
                 references: part.map(\.reference),
@@ -125,42 +158,29 @@ struct SecretStore: Sendable {
         }
     }
 
-    // MARK: Rules
-
-    /// What items with certain attributes require.
-    private func rules() throws(BusFault) -> [ProtectionRule] {
-        var rules: [ProtectionRule] = []
-        try read([.service: .string(SecretRecords.rules)]) { attributes, reference in
-            if let rule = ProtectionRule(attributes, reference) { rules.append(rule) }
-        }
-        return rules
-    }
-
     // MARK: Changes
 
-    /// Stores a new item, under the rule that is for it.
+    /// Stores a new item, under the rule that is for it; returns its name.
     func add(
         _ content: SecretItemContent,
         _ secret: consuming SecretBytes,
         in collection: String
     ) throws(BusFault) -> String {
-        let name = Hexadecimal.text(RandomBytes.array(count: 16))
         let rule =
             ProtectionRule.isProgramKey(content.attributes)
-            ? nil : ProtectionRule.applying(to: content.attributes, of: try rules())
-        let item = AddItem(
-            itemClass: .genericPassword,
-            attributes: SecretItem.attributes(of: name, in: collection, content),
-            accessControl: rule?.accessControl ?? AccessControl(accessibility: .afterFirstUnlock),
-            data: secret,
-            prompt: Self.silent
+            ? nil
+            : ProtectionRule.applying(to: content.attributes, of: try self.content { $0.rules })
+        let place = ItemIndex.Place(
+            collection: collection,
+            name: Hexadecimal.text(RandomBytes.array(count: 16))
         )
-        do throws(KeychainError) {
-            _ = try keychain.add(item)
-        } catch {
-            throw BusFault(error)
-        }
-        return name
+        try add(
+            SecretItem.attributes(of: place.name, in: collection, content),
+            rule?.accessControl ?? AccessControl(accessibility: .afterFirstUnlock),
+            HeldSecret(secret),
+            at: place
+        )
+        return place.name
     }
 
     /// Stores other content in place of an item's, with its rule, without reading it.
@@ -169,67 +189,106 @@ struct SecretStore: Sendable {
         by content: SecretItemContent,
         _ secret: consuming SecretBytes
     ) throws(BusFault) {
-        let replacement = ReplaceItem(
-            query: query(for: item),
-            itemClass: .genericPassword,
-            attributes: SecretItem.attributes(of: item.name, in: item.collection, content),
-            accessControl: item.rule ?? AccessControl(accessibility: .afterFirstUnlock),
-            data: secret,
-            prompt: Self.silent
-        )
-        do throws(KeychainError) {
-            _ = try keychain.replace(replacement)
-        } catch {
-            throw BusFault(error)
+        let held = HeldSecret(secret)
+        try change(item) { () throws(BusFault) in
+            let replacement = ReplaceItem(
+                query: query(for: item),
+                itemClass: .genericPassword,
+                attributes: SecretItem.attributes(of: item.name, in: item.collection, content),
+                accessControl: item.rule ?? AccessControl(accessibility: .afterFirstUnlock),
+                data: try held.take(),
+                prompt: Self.silent
+            )
+            do throws(KeychainError) {
+                _ = try keychain.replace(replacement)
+            } catch {
+                throw BusFault(error)
+            }
         }
     }
 
     /// Renames an item.
     func rename(_ item: SecretItem, to label: String) throws(BusFault) {
-        let change = UpdateItems(
-            query: query(for: item),
-            attributes: [.label: .string(label)],
-            accessControl: nil,
-            data: nil,
-            prompt: Self.silent
-        )
-        do throws(KeychainError) {
-            _ = try keychain.update(change)
-        } catch {
-            throw BusFault(error)
+        try change(item) { () throws(BusFault) in
+            let change = UpdateItems(
+                query: query(for: item),
+                attributes: [.label: .string(label)],
+                accessControl: nil,
+                data: nil,
+                prompt: Self.silent
+            )
+            do throws(KeychainError) {
+                _ = try keychain.update(change)
+            } catch {
+                throw BusFault(error)
+            }
         }
     }
 
     /// Deletes an item.
     func delete(_ item: SecretItem) throws(BusFault) {
-        let deletion = DeleteItems(query: query(for: item), prompt: Self.silent)
-        do throws(KeychainError) {
-            _ = try keychain.delete(deletion)
-        } catch {
-            throw BusFault(error)
+        try change(item) { () throws(BusFault) in
+            do throws(KeychainError) {
+                _ = try keychain.delete(DeleteItems(query: query(for: item), prompt: Self.silent))
+            } catch {
+                throw BusFault(error)
+            }
         }
     }
 
     private func query(for item: SecretItem) -> ItemQuery {
         ItemQuery(
             itemClass: .genericPassword,
-            attributes: [.accessGroup: .string(AccessGroup.secretService.name)],
+            attributes: [.accessGroup: Self.group],
             references: [item.reference]
         )
+    }
+
+    private func add(
+        _ attributes: ItemAttributes,
+        _ accessControl: AccessControl,
+        _ secret: HeldSecret?,
+        at place: ItemIndex.Place
+    ) throws(BusFault) {
+        _ = try index.change(place) { () throws(BusFault) -> SecretItem? in
+            let item = AddItem(
+                itemClass: .genericPassword,
+                attributes: attributes,
+                accessControl: accessControl,
+                data: try secret?.take(),
+                returns: [.attributes, .persistentRef],
+                prompt: Self.silent
+            )
+            do throws(KeychainError) {
+                let added = try keychain.add(item)
+                guard let first = added.first(), let stored = first.attributes,
+                    let reference = first.reference
+                else { return nil }
+                return SecretItem(stored, reference)
+            } catch {
+                throw BusFault(error)
+            }
+        } refresh: {
+            $0
+        }
+    }
+
+    private func change(_ item: SecretItem, _ body: () throws(BusFault) -> Void) throws(BusFault) {
+        let place = ItemIndex.Place(collection: item.collection, name: item.name)
+        try index.change(place, body) { (try? stored(place)) ?? nil }
     }
 
     // MARK: Collections
 
     /// The collections that were made, and the default one if it was renamed.
     func collections() throws(BusFault) -> [Collection] {
-        try items([.service: .string(Self.collectionsService)]).map(Self.collection)
+        try records(SecretRecords.collections).map(Self.collection)
             .sorted { ($0.creation, $0.name) < ($1.creation, $1.name) }
     }
 
     /// The collection of a name; nil if there is none.
     func collection(_ name: String) throws(BusFault) -> Collection? {
-        try items([.service: .string(Self.collectionsService), .account: .string(name)])
-            .first.map(Self.collection)
+        try item(name, in: SecretRecords.collections).map(Self.collection)
     }
 
     private static func collection(_ item: SecretItem) -> Collection {
@@ -244,27 +303,23 @@ struct SecretStore: Sendable {
 
     /// Makes a collection, or renames it.
     func write(collection name: String, label: String) throws(BusFault) {
-        if let record = try items([.service: .string(Self.collectionsService), .account: .string(name)]).first
-        {
-            return try rename(record, to: label)
-        }
+        if let record = try item(name, in: SecretRecords.collections) { return try rename(record, to: label) }
         guard try collections().count < Self.mostCollections else {
             throw .limit("there are \(Self.mostCollections) collections already")
         }
-        try write(record: name, Self.collectionsService, label: label)
+        try write(record: name, SecretRecords.collections, label: label)
     }
 
     /// Deletes a collection with its items.
     func delete(collection name: String) throws(BusFault) {
-        for service in [name, Self.collectionsService] {
+        defer { index.empty() }
+        for service in [name, SecretRecords.collections] {
             var query = ItemQuery(
                 itemClass: .genericPassword,
-                attributes: [
-                    .accessGroup: .string(AccessGroup.secretService.name), .service: .string(service),
-                ],
+                attributes: [.accessGroup: Self.group, .service: .string(service)],
                 limit: .all
             )
-            if service == Self.collectionsService { query.attributes[.account] = .string(name) }
+            if service == SecretRecords.collections { query.attributes[.account] = .string(name) }
             do throws(KeychainError) {
                 _ = try keychain.delete(DeleteItems(query: query, prompt: Self.silent))
             } catch {
@@ -277,18 +332,18 @@ struct SecretStore: Sendable {
 
     /// The collection that a name stands for; nil if it is no alias.
     func alias(_ name: String) throws(BusFault) -> String? {
-        try items([.service: .string(Self.aliasesService), .account: .string(name)]).first?.content.label
+        try item(name, in: SecretRecords.aliases)?.content.label
     }
 
     /// All aliases that were set.
     func aliases() throws(BusFault) -> [String: String] {
-        let records = try items([.service: .string(Self.aliasesService)])
-        return Dictionary(records.map { ($0.name, $0.content.label) }) { first, _ in first }
+        let aliases = try records(SecretRecords.aliases).map { ($0.name, $0.content.label) }
+        return Dictionary(aliases) { first, _ in first }
     }
 
     /// Lets a name stand for a collection; nil for none.
     func set(alias name: String, to collection: String?) throws(BusFault) {
-        let record = try items([.service: .string(Self.aliasesService), .account: .string(name)]).first
+        let record = try item(name, in: SecretRecords.aliases)
         switch (record, collection) {
         case (let record?, let collection?): try rename(record, to: collection)
         case (let record?, nil): try delete(record)
@@ -296,27 +351,23 @@ struct SecretStore: Sendable {
             guard try aliases().count < Self.mostCollections else {
                 throw .limit("there are \(Self.mostCollections) aliases already")
             }
-            try write(record: name, Self.aliasesService, label: collection)
+            try write(record: name, SecretRecords.aliases, label: collection)
         case (nil, nil): break
         }
     }
 
+    private func records(_ service: String) throws(BusFault) -> [SecretItem] {
+        try content { content in content.items.values.filter { $0.collection == service } }
+    }
+
     private func write(record name: String, _ service: String, label: String) throws(BusFault) {
-        var content = SecretItemContent()
-        content.label = label
-        var attributes = SecretItem.attributes(of: name, in: service, content)
+        var attributes = SecretItem.attributes(of: name, in: service, SecretItemContent(label: label))
         attributes[.isInvisible] = .boolean(true)
-        let item = AddItem(
-            itemClass: .genericPassword,
-            attributes: attributes,
-            accessControl: AccessControl(accessibility: .afterFirstUnlock),
-            data: nil,
-            prompt: Self.silent
+        try add(
+            attributes,
+            AccessControl(accessibility: .afterFirstUnlock),
+            nil,
+            at: ItemIndex.Place(collection: service, name: name)
         )
-        do throws(KeychainError) {
-            _ = try keychain.add(item)
-        } catch {
-            throw BusFault(error)
-        }
     }
 }

@@ -19,8 +19,8 @@ struct SecretsCommand: ParsableCommand {
               touchstone secrets enable        for good; touchstone secrets disable goes back
             """,
         subcommands: [
-            SecretsStatusCommand.self, ListServiceSecretsCommand.self, TrySecretsCommand.self,
-            EnableSecretsCommand.self, DisableSecretsCommand.self,
+            SecretsStatusCommand.self, ListServiceSecretsCommand.self, ImportSecretsCommand.self,
+            TrySecretsCommand.self, EnableSecretsCommand.self, DisableSecretsCommand.self,
         ],
         defaultSubcommand: SecretsStatusCommand.self
     )
@@ -118,6 +118,34 @@ struct ListServiceSecretsCommand: ParsableCommand {
             let pairs = AttributePair.text(rule.attributes)
             Output.print("Rule: \(rule.accessControl.requirementName) for \(Printable.text(pairs))")
         }
+    }
+}
+
+/// `touchstone secrets import`: from the keyring that serves now.
+struct ImportSecretsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Copy the secrets of the keyring that serves other programs now; nothing is removed there.",
+        discussion: """
+            Reads GNOME Keyring, KWallet or another one as its client: what is locked is asked for by its own prompt. One \
+            that is here already stays as it is, so it can be repeated.
+
+              touchstone secrets import --dry-run
+              touchstone secrets import && touchstone secrets enable
+            """
+    )
+
+    @Flag(help: "Only tell which secrets would come, by name.")
+    var dryRun = false
+
+    func run() throws {
+        let door = try SecretsDoorProgram.path()
+        try RemoteKeychain.shared.unlock(
+            PromptFields(origin: .current(), reason: "Copy the secrets of another keyring.")
+        )
+        let child = try ChildProgram(door, [door, "--import"] + (dryRun ? ["--dry-run"] : []))
+        let status = child.wait()
+        guard status == 0 else { throw ExitCode(status) }
     }
 }
 
