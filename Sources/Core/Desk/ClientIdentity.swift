@@ -38,7 +38,7 @@ package struct ClientIdentity: Sendable {
     ///   - program: the program's path; nil if it cannot be determined reliably.
     ///   - fault: why the program could not be looked up; nil if it could.
     ///   - role: the role that decides its methods.
-    ///   - keyDoor: the door of keys that it came by, through which it may use the keys of every program of the user.
+    ///   - keyDoor: the door of keys that it came by, which words the prompts for named keys; nil for a program that asks itself.
     ///   - isStill: checks whether the process still runs that program; nil if that cannot be determined.
     /// - Returns: the caller's identity with the groups it may use.
     package func asker(
@@ -79,7 +79,9 @@ package struct ClientIdentity: Sendable {
         return EntitledGroups(
             own: caller.accessGroup,
             granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? []),
-            onRequest: isOwn || caller.keyDoor != nil ? [NamedKey.group] : []
+            onRequest: isOwn ? [NamedKey.group] : [],
+            // Each use is under the key's own rule, with a prompt that a door or the desk words.
+            readOnly: [NamedKey.group]
         )
     }
 
