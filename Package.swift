@@ -483,6 +483,16 @@ let tested: [Target] = [
             "touchstone", "touchstoned-testing",
         ]
     ),
+    // Calls a PKCS #11 module, for its tests.
+    .executableTarget(name: "module-caller", dependencies: ["CPKCS11"], path: "Tests/ModuleCaller"),
+    // The library and programs that load it, with the fixtures of CommandLineTests by links.
+    tests(
+        "PKCS11Tests",
+        [
+            "CLinux", "CPKCS11", "KeychainClient", "KeychainModel", "PKCS11Module", "ScriptedDaemon",
+            "TouchstoneTesting", "module-caller", "touchstone", "touchstoned-testing",
+        ]
+    ),
     tests(
         "TouchstoneTests",
         [
@@ -720,8 +730,11 @@ func keep(only names: [String]) {
             for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
         }
     }
+    // Tests load the library, which no target can depend on.
+    let library = "touchstone-pkcs11"
+    if needed.contains("PKCS11Tests"), needed.insert(library).inserted { return keep(only: Array(needed)) }
     package.targets.removeAll { !needed.contains($0.name) }
-    package.products = []
+    package.products.removeAll { $0.name != library || !needed.contains(library) }
 }
 
 // Set by `Scripts/test TARGET` and `Scripts/test-sanitized` to the tests they run, so that nothing else is built.

@@ -30,7 +30,9 @@ struct Template {
     init(_ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG) throws(ReturnValue) {
         guard count <= Self.most, unsafe count == 0 || attributes != nil else { throw .argumentsBad }
         var entries: [Entry] = []
-        for unsafeattribute in unsafe UnsafeBufferPointer(start: attributes, count: Int(count)) {
+        let given = unsafe UnsafeBufferPointer(start: attributes, count: Int(count))
+        for index in given.indices {
+            let attribute = unsafe given[index]
             let input = try unsafe Input(attribute.pValue, attribute.ulValueLen, tooLong: .argumentsBad)
             entries.append(Entry(type: unsafe attribute.type, value: unsafe Array(input.octets)))
         }
