@@ -76,13 +76,11 @@ struct NamedKeyTests {
 
     @Test("a program finds them if its request names the group, and only then")
     func lookUp() async throws {
-        let key = try await makeKey()
+        try await makeKey()
         let visit = app()
         #expect(try await names(NamedKey.all, by: visit) == ["work"])
         let everything = ItemQuery(itemClass: .genericPassword, limit: .all, returns: .attributes)
         await #expect(throws: KeychainError(.itemNotFound)) { try await names(everything, by: visit) }
-        let read = ReadKey(representation: key.representation, prompt: PromptFields())
-        #expect(try await visit.readKey(read).publicKey == key.publicKey)
     }
 
     @Test("a use asks once for itself, in words of the daemon's, whatever the program says")

@@ -8,7 +8,7 @@ struct EntitledGroups: Sendable {
     let all: [AccessGroup]
     /// These, and those that a request has to name.
     let usable: [AccessGroup]
-    /// These, and those of which a request that names them may only look up items and use keys.
+    /// These, and those of which a caller may only look up items, by a query that names the group, and use keys.
     let readable: [AccessGroup]
 
     init(

@@ -29,7 +29,7 @@ extension Visit {
         try await serving(.readKey) { () async throws(KeychainError) in
             var prompts = PromptBudget(context: nil, request: nil, prompt: body.prompt)
             let key = try await unlocking(&prompts) { () throws(KeychainError) in
-                try await services.keys.key(body.representation, groups: try groups.readable)
+                try await services.keys.key(body.representation, groups: try groups.usable)
             }
             record("read")
             return key
