@@ -146,6 +146,23 @@ static void sizes(const char *label) {
     say("GetAttributeValue", p11->C_GetAttributeValue(session, key, &value, 1));
 }
 
+// Forks, and waits for the child, which uses the library by itself.
+static void work_in_child(CK_SESSION_HANDLE session) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        CK_SESSION_INFO info;
+        say("child GetSessionInfo", p11->C_GetSessionInfo(session, &info));
+        say("child Finalize", p11->C_Finalize(NULL));
+        say("child Initialize", p11->C_Initialize(NULL));
+        CK_SESSION_HANDLE own = open_session();
+        say("child Sign", sign(own, find(own, CKO_PRIVATE_KEY, "free"), (CK_BYTE[64]){0}));
+        say("child Finalize", p11->C_Finalize(NULL));
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
 static CK_SESSION_HANDLE waiting_session;
 static CK_OBJECT_HANDLE waiting_key;
 
@@ -155,7 +172,7 @@ static void *wait_in_sign(void *name) {
     return NULL;
 }
 
-// One session waits for the user; "close" is read from standard input meanwhile, then the other calls are made.
+// One session waits for the user; once a line is read from standard input, the other calls are made.
 static void wait_in(const char *label, const char *how) {
     p11->C_Initialize(NULL);
     waiting_session = open_session();
@@ -173,6 +190,9 @@ static void wait_in(const char *label, const char *how) {
         CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
         say("same", p11->C_SignInit(waiting_session, &mechanism, waiting_key));
         say("CloseSession", p11->C_CloseSession(waiting_session));
+    } else if (strcmp(how, "fork") == 0) {
+        work_in_child(other);
+        say("CloseAllSessions", p11->C_CloseAllSessions(0));
     } else if (strcmp(how, "finalize") == 0) {
         say("Finalize", p11->C_Finalize(NULL));
     }
@@ -185,22 +205,8 @@ static void forked(void) {
     p11->C_Initialize(NULL);
     CK_SESSION_HANDLE session = open_session();
     CK_OBJECT_HANDLE key = find(session, CKO_PRIVATE_KEY, "free");
-    CK_BYTE signature[64];
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        CK_SESSION_INFO info;
-        say("child GetSessionInfo", p11->C_GetSessionInfo(session, &info));
-        say("child Finalize", p11->C_Finalize(NULL));
-        say("child Initialize", p11->C_Initialize(NULL));
-        CK_SESSION_HANDLE own = open_session();
-        say("child Sign", sign(own, find(own, CKO_PRIVATE_KEY, "free"), signature));
-        say("child Finalize", p11->C_Finalize(NULL));
-        fflush(stdout);
-        _exit(0);
-    }
-    waitpid(child, NULL, 0);
-    say("parent Sign", sign(session, key, signature));
+    work_in_child(session);
+    say("parent Sign", sign(session, key, (CK_BYTE[64]){0}));
     say("parent Finalize", p11->C_Finalize(NULL));
 }
 
@@ -316,6 +322,27 @@ static void stale(const char *label) {
     say("Sign", sign(session, key, signature));
 }
 
+static void *sign_often(void *failures) {
+    CK_SESSION_HANDLE session = open_session();
+    for (int round = 0; round < 40; round++) {
+        CK_OBJECT_HANDLE key = find(session, CKO_PRIVATE_KEY, "free");
+        if (sign(session, key, (CK_BYTE[64]){0}) != CKR_OK) __atomic_add_fetch((int *)failures, 1, __ATOMIC_SEQ_CST);
+    }
+    p11->C_CloseSession(session);
+    return NULL;
+}
+
+// Eight threads with a session each.
+static void threads(void) {
+    p11->C_Initialize(NULL);
+    int failures = 0;
+    pthread_t threads[8];
+    for (int index = 0; index < 8; index++) pthread_create(&threads[index], NULL, sign_often, &failures);
+    for (int index = 0; index < 8; index++) pthread_join(threads[index], NULL);
+    printf("failures %d\n", failures);
+    say("Finalize", p11->C_Finalize(NULL));
+}
+
 int main(int count, char **arguments) {
     if (count < 3) return 64;
     const char *what = arguments[2], *label = count > 3 ? arguments[3] : NULL;
@@ -329,6 +356,7 @@ int main(int count, char **arguments) {
     else if (strcmp(what, "agree") == 0) agree();
     else if (strcmp(what, "changes") == 0) changes();
     else if (strcmp(what, "limits") == 0) limits();
+    else if (strcmp(what, "threads") == 0) threads();
     else if (strcmp(what, "stale") == 0) stale(label);
     else if (strcmp(what, "sign") == 0) {
         p11->C_Initialize(NULL);

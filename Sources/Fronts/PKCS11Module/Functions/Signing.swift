@@ -121,37 +121,41 @@ extension Module {
         _ digest: (Session.Signing) throws(ReturnValue) -> [UInt8]
     ) throws(ReturnValue) {
         let begun = try withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in try session.begun }
+            try state.with(session) { session throws(ReturnValue) in
+                try session.end(try output())
+            }
         }
-        let output = try endingOnFault(session) { () throws(ReturnValue) in try output() }
-        // Its own fault, too little room, does not end the signature.
-        if try output.asksForSize(signatureCount) { return }
-        // Nothing of what was begun is left, whatever happens from here on.
-        try set(.waiting, in: session)
-        defer { try? set(.none, in: session) }
-        let octets = number(of: try digest(begun))
-        let made = try use(begun.key, .sign(digest: octets), for: session)
+        guard let (signing, output) = begun else { return }
+        defer {
+            // The session, or the library, may have been closed meanwhile.
+            try? withState { state throws(ReturnValue) in
+                try state.with(session) { session in session.signing = .none }
+            }
+        }
+        let made = try use(signing.key, .sign(digest: number(of: try digest(signing))), for: session)
         made.withOctets { output.write($0) }
     }
+}
 
-    private func endingOnFault<R>(
-        _ session: CK_SESSION_HANDLE,
-        _ body: () throws(ReturnValue) -> R
-    ) throws(ReturnValue) -> R {
+extension Session {
+    /// Takes the signature that was begun, whose last call is now in progress; nil if the call only asked for the size.
+    fileprivate mutating func end(
+        _ output: @autoclosure () throws(ReturnValue) -> Output
+    ) throws(ReturnValue) -> (Signing, Output)? {
+        let begun = try begun
+        signing = .none
+        let output = try output()
         do throws(ReturnValue) {
-            return try body()
+            if try output.asksForSize(signatureCount) {
+                signing = .begun(begun)
+                return nil
+            }
         } catch {
-            try set(.none, in: session)
+            // The only fault that does not end the signature.
+            signing = .begun(begun)
             throw error
         }
-    }
-
-    private func set(
-        _ signing: Session.Operation<Session.Signing>,
-        in session: CK_SESSION_HANDLE
-    ) throws(ReturnValue) {
-        try withState { state throws(ReturnValue) in
-            try state.with(session) { session in session.signing = signing }
-        }
+        signing = .waiting
+        return (begun, output)
     }
 }
