@@ -57,6 +57,20 @@ let daemonLinkage: [LinkerSetting] = {
     return [.unsafeFlags(driver + linker.flatMap { ["-Xlinker", $0] })]
 }()
 
+/// A library that other programs load brings Swift's libraries along, exports one function, and stays in memory once it was loaded,
+/// because Swift's runtime cannot be unloaded.
+let moduleLinkage: [LinkerSetting] = [
+    .unsafeFlags([
+        "-static-stdlib", "-use-ld=lld", "-Xlinker", "--version-script",
+        "-Xlinker", Context.packageDirectory + "/Sources/Fronts/touchstone-pkcs11/exports.map",
+        "-Xlinker", "-z", "-Xlinker", "nodelete", "-Xlinker", "-z", "-Xlinker", "now",
+        "-Xlinker", "-z", "-Xlinker", "defs", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+        "-Xlinker", "--gc-sections",
+        // What Foundation's archive needs; compiled for a shared Foundation, the objects do not name it.
+        "-l_FoundationCollections", "-l_FoundationCShims",
+    ])
+]
+
 let examples = [
     "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
 ]
@@ -127,6 +141,8 @@ let layers: KeyValuePairs<String, [Target]> = [
                 ])
             ]
         ),
+        // The header of PKCS #11.
+        .target(name: "CPKCS11"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
@@ -258,6 +274,15 @@ let layers: KeyValuePairs<String, [Target]> = [
             "CryptoKit",
             ["LocalAuthentication", "Security", "KeychainClient", "KeychainModel", "SecretMemory", crypto],
             settings: settings
+        ),
+        // The keys of every program as a PKCS #11 token; no tasks and no threads, because a program may fork.
+        module("PKCS11Module", ["CPKCS11", "KeychainClient", "KeychainModel", "SecretMemory", crypto]),
+        // The library that programs load: the table of functions, and what is linked how.
+        .target(
+            name: "touchstone-pkcs11",
+            dependencies: ["CPKCS11", "PKCS11Module"],
+            exclude: ["exports.map"],
+            linkerSettings: moduleLinkage
         ),
     ],
     "Kit": [
@@ -476,6 +501,16 @@ let tested: [Target] = [
             "Touchstone", "TouchstoneTesting", "touchstone", "touchstone-secrets", "touchstoned-testing",
         ]
     ),
+    // Calls a PKCS #11 module, for its tests.
+    .executableTarget(name: "module-caller", dependencies: ["CPKCS11"], path: "Tests/ModuleCaller"),
+    // The library and programs that load it, with the fixtures of CommandLineTests by links.
+    tests(
+        "PKCS11Tests",
+        [
+            "CLinux", "CPKCS11", "KeychainClient", "KeychainModel", "PKCS11Module", "ScriptedDaemon",
+            "TouchstoneTesting", "module-caller", "touchstone", "touchstoned-testing",
+        ]
+    ),
     tests(
         "TouchstoneTests",
         [
@@ -630,6 +665,8 @@ let package = Package(
         .library(name: "ServiceNotification", targets: ["ServiceNotification"]),
         // An app's side of WebAuthn, with keys that the daemon holds.
         .library(name: "WebAuthnDevice", targets: ["WebAuthnDevice", "WebAuthnModel"]),
+        // The PKCS #11 module, `libtouchstone-pkcs11.so`.
+        .library(name: "touchstone-pkcs11", type: .dynamic, targets: ["touchstone-pkcs11"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstone-agent", targets: ["touchstone-agent"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
@@ -711,8 +748,13 @@ func keep(only names: [String]) {
             for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
         }
     }
+    // Tests load the library, which no target can depend on.
+    let library = "touchstone-pkcs11"
+    if !needed.isDisjoint(with: ["PKCS11Tests", "SystemModeTests"]), needed.insert(library).inserted {
+        return keep(only: Array(needed))
+    }
     package.targets.removeAll { !needed.contains($0.name) }
-    package.products = []
+    package.products.removeAll { $0.name != library || !needed.contains(library) }
 }
 
 // Set by `Scripts/test TARGET` and `Scripts/test-sanitized` to the tests they run, so that nothing else is built.

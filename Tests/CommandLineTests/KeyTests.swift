@@ -53,14 +53,17 @@ struct KeyTests {
         #expect(fingerprint.hasPrefix("SHA256:") && rows[0].last == fingerprint.dropLast().description)
         let pem = try await run("show", "work", "--format", "pem").text
         #expect(pem.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && pem.hasSuffix("-----END PUBLIC KEY-----\n"))
+        let uri = try await run("show", "work", "--format", "uri").text
+        #expect(uri == "pkcs11:token=Touchstone;object=work;type=private\n")
         let json = try await listed()
         #expect(json.map { $0["name"] as? String } == ["work", "night"])
+        #expect(json[0]["uri"] as? String == uri.dropLast().description)
         #expect(json[0]["ssh"] as? String == made.text.dropLast().description)
         #expect(json[0]["hosts"] as? [String] == [])
 
         for (words, offered) in [
             (["show", ""], "work\nnight"), (["delete", ""], "work\nnight"), (["create", ""], ""),
-            (["show", "work", "--format", ""], "ssh\npem\nfingerprint"),
+            (["show", "work", "--format", ""], "ssh\npem\nfingerprint\nuri"),
         ] {
             let answer = try await keychain.run(all: ["---complete", "zsh", "key"] + words)
             #expect(

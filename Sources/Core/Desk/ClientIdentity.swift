@@ -100,8 +100,9 @@ package struct ClientIdentity: Sendable {
         return EntitledGroups(
             own: caller.accessGroup,
             granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? []),
-            onRequest: isOwn
-                ? [NamedKey.group, .secretService] : caller.door == .sshAgent ? [NamedKey.group] : []
+            onRequest: isOwn ? [NamedKey.group, .secretService] : [],
+            // Each use is under the key's own rule, with a prompt that a door or the desk words.
+            readOnly: [NamedKey.group]
         )
     }
 

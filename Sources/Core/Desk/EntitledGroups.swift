@@ -8,22 +8,37 @@ struct EntitledGroups: Sendable {
     let all: [AccessGroup]
     /// These, and those that a request has to name.
     let usable: [AccessGroup]
+    /// These, and those of which a caller may only look up items, by a query that names the group, and use keys.
+    let readable: [AccessGroup]
 
-    init(own: AccessGroup, granted: [AccessGroup], onRequest: [AccessGroup] = []) {
+    init(
+        own: AccessGroup,
+        granted: [AccessGroup],
+        onRequest: [AccessGroup] = [],
+        readOnly: [AccessGroup] = []
+    ) {
         self.own = own
         all = [own] + granted.filter { $0 != own }
         usable = all + onRequest
+        readable = usable + readOnly.filter { !onRequest.contains($0) }
     }
 
     /// The group that attributes name; nil if they name none.
     ///
     /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func named(in attributes: ItemAttributes) throws(KeychainError) -> AccessGroup? {
+        try Self.named(in: attributes, of: usable)
+    }
+
+    private static func named(
+        in attributes: ItemAttributes,
+        of groups: [AccessGroup]
+    ) throws(KeychainError) -> AccessGroup? {
         guard let value = attributes[.accessGroup] else { return nil }
-        guard case .string(let name) = value, let group = AccessGroup(name) else {
+        guard case .string(let name) = value, let group = AccessGroup(name), groups.contains(group) else {
             throw KeychainError(.missingEntitlement)
         }
-        return try own(or: group)
+        return group
     }
 
     /// The group of an item with these attributes: the one they name, otherwise the program's own.
@@ -47,5 +62,12 @@ struct EntitledGroups: Sendable {
     /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func searched(by query: ItemQuery) throws(KeychainError) -> [AccessGroup] {
         try named(in: query.attributes).map { [$0] } ?? all
+    }
+
+    /// The groups that a query reads: the one it names, which may be one that is only readable, otherwise all.
+    ///
+    /// - Throws: `errSecMissingEntitlement` for a group that the caller may not read.
+    func read(by query: ItemQuery) throws(KeychainError) -> [AccessGroup] {
+        try Self.named(in: query.attributes, of: readable).map { [$0] } ?? all
     }
 }

@@ -50,7 +50,7 @@ extension Visit {
     ) async throws(KeychainError) -> Bool {
         let query = body.query
         return try await serving(.copyItems, seeking: query) { () async throws(KeychainError) in
-            let searched = try groups.searched(by: query)
+            let searched = try groups.read(by: query)
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
             let mayAsk = mayPrompt(query, body.prompt)

@@ -38,25 +38,51 @@ extension Visit {
 
     /// Uses a key; proofs given for this call are valid for its operation only.
     ///
-    /// `purpose` is what the door knows of it, for the log.
+    /// `purpose` is what a door of keys knows of the use, for the log; it has worded the prompt. For a named key that a program uses
+    /// by itself the desk words the prompt (``useNamedKey(_:request:)``).
     package func useKey(
         _ body: UseKey,
         request: UInt64,
         purpose: String? = nil
     ) async throws(KeychainError) -> SecretBytes {
         try await serving(.useKey) { () async throws(KeychainError) in
-            let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
-                authorization async throws(KeychainError) in
-                try await services.keys.use(
-                    body.representation,
-                    for: body.use,
-                    groups: try groups.usable,
-                    authorization: authorization
+            do throws(KeychainError) {
+                let entitled = try groups
+                let result = try await use(
+                    body,
+                    in: purpose == nil ? entitled.usable : entitled.readable,
+                    prompt: body.prompt,
+                    context: body.context,
+                    request: request
                 )
+                // The command uses no keys but named ones.
+                record(Self.verb(of: body.use), purpose ?? (isCommand ? "'\(body.prompt.reason)'" : nil))
+                return result
+            } catch {
+                guard error.cause == .otherGroup, try groups.readable.contains(NamedKey.group) else {
+                    throw error
+                }
             }
-            // The command uses no keys but named ones.
-            record(Self.verb(of: body.use), purpose ?? (isCommand ? "'\(body.prompt.reason)'" : nil))
-            return result
+            return try await useNamedKey(body, request: request)
+        }
+    }
+
+    /// Uses a key of these groups, with the proofs in the context, or a fresh one, and prompts for what it still needs.
+    func use(
+        _ body: UseKey,
+        in groups: [AccessGroup],
+        prompt: PromptFields,
+        context: UInt64?,
+        request: UInt64
+    ) async throws(KeychainError) -> SecretBytes {
+        try await authorized(for: body.use.operation, context, prompt, request) {
+            authorization async throws(KeychainError) in
+            try await services.keys.use(
+                body.representation,
+                for: body.use,
+                groups: groups,
+                authorization: authorization
+            )
         }
     }
 
@@ -114,7 +140,7 @@ extension Visit {
         return try await calling(&prompts, for: operation, call)
     }
 
-    private static func verb(of use: KeyUse) -> StaticString {
+    static func verb(of use: KeyUse) -> StaticString {
         switch use {
         case .sign, .signCounted: "sign"
         case .agree: "agree"
@@ -122,7 +148,7 @@ extension Visit {
         }
     }
 
-    private func record(_ verb: StaticString, _ purpose: String? = nil) {
+    func record(_ verb: StaticString, _ purpose: String? = nil) {
         let event =
             if let purpose {
                 AuditEvent(.namedKeyUsed, caller: caller, detail: "\(verb) \(purpose)")

@@ -1,4 +1,3 @@
-import CBOR
 import Desk
 import KeychainModel
 import SecretMemory
@@ -44,21 +43,11 @@ struct Keys: Sendable {
         let found = Guarded<[NamedKey]>([])
         let copy = CopyItems(query: query, context: context, prompt: prompt)
         _ = try await visit.copy(copy, request: request) { page, _ in
-            found.withLock { $0 += Self.keys(of: page) }
+            let keys = page.namedKeys()
+            found.withLock { $0 += keys }
             return true
         }
         return found.withLock { $0 }
-    }
-
-    private static func keys(of page: borrowing EncodedItems) -> [NamedKey] {
-        let count = page.count
-        return page.octets.withOctets { octets in
-            // The store wrote them.
-            let read = try? CBORReader.read(octets, limits: Frame.limits) { reader in
-                try (0..<count).map { _ in try reader.readNamedKey() }
-            }
-            return read?.compactMap(\.self) ?? []
-        }
     }
 }
 
@@ -86,16 +75,5 @@ final class KeyList: Sendable {
             // A list that cannot be kept is made anew after the next unlock.
             if (try? notes.write(keys)) != nil { held = keys }
         }
-    }
-}
-
-extension CBORReader {
-    fileprivate mutating func readNamedKey() throws -> NamedKey? {
-        var key: NamedKey?
-        for _ in 0..<(try readMapHead()) {
-            guard try readUnsigned() == ItemField.attributes else { throw WireError.malformed }
-            key = NamedKey(try readAttributes())
-        }
-        return key
     }
 }

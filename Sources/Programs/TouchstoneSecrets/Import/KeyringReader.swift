@@ -56,8 +56,11 @@ actor KeyringReader {
                 onClosed: {}
             )
             self.bus = bus
-            // The bus starts the keyring that its service file names.
-            _ = try await bus.call(.bus, "StartServiceByName", [.string(SecretNames.bus), .uint32(0)])
+            let isOwned = try await bus.call(.bus, "NameHasOwner", [.string(SecretNames.bus)])
+            if isOwned.first?.truth != true {
+                // The bus starts the keyring that its service file names.
+                _ = try await bus.call(.bus, "StartServiceByName", [.string(SecretNames.bus), .uint32(0)])
+            }
             let reply = try await bus.call(.bus, NameOwner.method, [.string(SecretNames.bus)])
             let owner = NameOwner.program(in: reply)
             if owner?.hasSuffix(" touchstone-secr") == true { throw BusError.malformed }

@@ -109,7 +109,7 @@ struct ListKeysCommand: ParsableCommand {
 
 /// The forms of a public key.
 enum PublicKeyFormat: String, CaseIterable, ExpressibleByArgument {
-    case ssh, pem, fingerprint
+    case ssh, pem, fingerprint, uri
 }
 
 /// `touchstone key show`: a public key.
@@ -117,13 +117,16 @@ struct ShowKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Write the public key of a key.",
-        discussion: "As a line for authorized_keys, unless another --format is given: pem, or fingerprint."
+        discussion: """
+            As a line for authorized_keys, unless another --format is given: pem, fingerprint, or uri, by which programs that \
+            use PKCS #11 find the private key.
+            """
     )
 
     @Argument(help: KeyCommand.nameHelp, transform: ItemName.init(argument:))
     var name: ItemName
 
-    @Option(help: "ssh, pem or fingerprint.")
+    @Option(help: "ssh, pem, fingerprint or uri.")
     var format = PublicKeyFormat.ssh
 
     @Flag(help: "Write JSON: the public key in each form, and what the key requires.")
@@ -136,6 +139,15 @@ struct ShowKeyCommand: ParsableCommand {
         case .ssh: Output.print(try key.ssh.line(comment: key.key.name))
         case .pem: Output.print(try key.pem)
         case .fingerprint: Output.print(try key.ssh.fingerprint)
+        case .uri:
+            guard let uri = TokenURI.text(of: key.key) else {
+                throw CommandError(
+                    "the key '\(Printable.text(name.text))' is for certain hosts, which PKCS #11 does not tell",
+                    hint: "ssh uses it by the ssh-agent: touchstone key agent",
+                    exitCode: .failed
+                )
+            }
+            Output.print(uri)
         }
     }
 }
@@ -267,6 +279,7 @@ extension StoredKey {
             ("fingerprint", .text(try ssh.fingerprint)),
             ("ssh", .text(try ssh.line(comment: key.name))),
             ("pem", .text(try pem)),
+            ("uri", .optional(TokenURI.text(of: key))),
         ])
     }
 }

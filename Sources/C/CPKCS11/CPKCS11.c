@@ -1,0 +1,2 @@
+// The package manager needs a source; the target is its headers.
+#include "CPKCS11.h"
