@@ -72,14 +72,18 @@ final class ItemIndex: Sendable {
         _ change: () throws(BusFault) -> R,
         refresh: (R) -> SecretItem?
     ) throws(BusFault) -> R {
-        state.withLock { $0.own += 1 }
+        // Before the daemon reports changes it reports this one to nobody.
+        let isHeard = state.withLock { state in
+            if state.isHeard { state.own += 1 }
+            return state.isHeard
+        }
         let result: R
         do throws(BusFault) {
             result = try change()
         } catch {
             // Nothing was changed, or nobody knows.
             state.withLock { state in
-                state.own = max(0, state.own - 1)
+                if isHeard { state.own = max(0, state.own - 1) }
                 state.empty()
             }
             throw error

@@ -149,8 +149,11 @@ struct SecretStore: Sendable {
                 results = try keychain.copy(CopyItems(query: query, context: context, prompt: Self.silent))
             } catch {
                 guard error.status == .itemNotFound else { throw BusFault(error) }
+                index.empty()
                 continue
             }
+            // One that was free may need the user by now: the daemon knows.
+            if results.count < part.count, context == nil { index.empty() }
             try results.forEach { result throws(BusFault) in
                 guard let reference = result.reference, let item = byReference[reference] else { return }
                 try result.withData { data throws(BusFault) in try body(item, data) }
