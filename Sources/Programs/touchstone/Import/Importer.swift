@@ -1,0 +1,216 @@
+import ArgumentParser
+import KeychainClient
+import KeychainModel
+import SecretMemory
+
+/// What became of an entry.
+struct ImportResult {
+    enum Outcome: String {
+        /// It is stored now.
+        case added
+        /// The keychain had it already.
+        case same
+        /// The keychain has another secret of its name, which stays.
+        case kept
+        /// The keychain had another secret of its name, and has this one now.
+        case replaced
+        /// It is stored under another name beside the keychain's.
+        case besides
+        /// It cannot be imported.
+        case leftOut
+        /// It could not be read.
+        case failed
+        /// It would be added.
+        case new
+        /// The keychain has a secret of its name, which was not compared.
+        case present
+    }
+
+    let name: ItemName
+    var outcome: Outcome
+    var newName: ItemName?
+    /// What of it stays behind, and why.
+    var reasons: [String] = []
+}
+
+/// An import into the keychain.
+///
+/// What the keychain has already is compared before anything is stored: that may ask for what it requires, and can be refused. Each
+/// secret is then stored in one step, so that an import that ends in the middle is completed by the same command.
+struct Importer {
+    /// An entry with its name.
+    struct Entry {
+        let name: ItemName
+        let item: ImportItem
+    }
+
+    private let secrets = StoredSecrets()
+    private let entries: [Entry]
+    private let choice: ConflictChoice
+    /// Numbers `existing` names, and those of this import.
+    private var taken: Set<[UInt8]> = []
+    private var existing: [StoredSecret] = []
+    private var places: [[UInt8]: Int] = [:]
+
+    init(_ items: [ImportItem], below prefix: NamePrefix?, _ choice: ConflictChoice) throws(ValidationError) {
+        var names = ImportNames(below: prefix)
+        var entries: [Entry] = []
+        for item in items { entries.append(Entry(name: try names.name(of: item), item: item)) }
+        self.entries = entries
+        self.choice = choice
+        taken = Set(entries.map { Array($0.name.text.utf8) })
+    }
+
+    /// What would be imported, by name: nothing is decrypted, released or stored.
+    ///
+    /// - Returns: the results; and whether the keychain's names are known, which needs it to be unlocked.
+    mutating func preview() -> (results: [ImportResult], isCompared: Bool) {
+        let isCompared = (try? lookUp(interactionAllowed: false, context: nil)) != nil
+        let results = entries.map { entry in
+            let outcome: ImportResult.Outcome =
+                entry.item.secret == nil ? .leftOut : stored(entry.name.text) == nil ? .new : .present
+            return ImportResult(name: entry.name, outcome: outcome, reasons: entry.item.leftOut)
+        }
+        return (results, isCompared)
+    }
+
+    /// Imports.
+    ///
+    /// - Parameter rule: what the secrets require from then on.
+    mutating func run(_ rule: AccessControl) throws(CommandError) -> [ImportResult] {
+        let context = secrets.keychain.makeContextNumber()
+        guard let first = entries.first(where: { $0.item.secret != nil }) else {
+            return entries.map { ImportResult(name: $0.name, outcome: .leftOut, reasons: $0.item.leftOut) }
+        }
+        try secrets.checkStorable(first.name, rule, isReplacing: true)
+        try lookUp(interactionAllowed: true, context: context)
+        let same = try compare(context)
+        let progress = Progress("Importing")
+        defer { progress.clear() }
+        var results: [ImportResult] = []
+        do throws(CommandError) {
+            for (index, entry) in entries.enumerated() {
+                let isSame = same.contains(index)
+                results.append(
+                    try isSame ? result(.same, entry) : store(entry, rule, context, after: results)
+                )
+                progress.showLater(index + 1, entries.count)
+            }
+        } catch {
+            progress.clear()
+            let stored = results.count { [.added, .replaced, .besides].contains($0.outcome) }
+            if stored > 0 {
+                Output.complain(
+                    "\(stored) of \(entries.count) entries are stored; the same command does the rest."
+                )
+            }
+            throw error
+        }
+        return results
+    }
+
+    private mutating func lookUp(interactionAllowed: Bool, context: UInt64?) throws(CommandError) {
+        existing = try secrets.all(interactionAllowed: interactionAllowed, context: context)
+        for (index, secret) in existing.enumerated() { places[Array(secret.name.utf8)] = index }
+        taken.formUnion(places.keys)
+    }
+
+    private func stored(_ name: String) -> StoredSecret? { places[Array(name.utf8)].map { existing[$0] } }
+
+    private func result(_ outcome: ImportResult.Outcome, _ entry: Entry) -> ImportResult {
+        ImportResult(name: entry.name, outcome: outcome, reasons: entry.item.leftOut)
+    }
+
+    /// The entries that the keychain has already, under their own name or beside it, by their places.
+    ///
+    /// Those with the strictest requirement come first, which covers the others: the user is asked once.
+    private func compare(_ context: UInt64) throws(CommandError) -> Set<Int> {
+        let doubtful = entries.indices.compactMap { index -> (index: Int, stored: StoredSecret)? in
+            guard entries[index].item.secret != nil else { return nil }
+            return stored(entries[index].name.text).map { (index, $0) }
+        }.sorted { $0.stored.accessControl.releaseOrder < $1.stored.accessControl.releaseOrder }
+        guard !doubtful.isEmpty else { return [] }
+        let progress = Progress("Comparing")
+        defer { progress.clear() }
+        let reason =
+            "Compare \(doubtful.count == 1 ? "a secret" : "\(doubtful.count) secrets") with what is imported."
+        var same: Set<Int> = []
+        for (done, (index, stored)) in doubtful.enumerated() {
+            progress.showLater(done, doubtful.count)
+            // What cannot be read is told when it is its turn to be stored.
+            guard let secret = try? entries[index].item.secret?() else { continue }
+            let beside = existing.filter { ImportNames.isBeside($0.name, stored.name) }
+            for candidate in [stored] + beside where candidate.invalidated == nil {
+                guard let name = try? ItemName(argument: candidate.name) else { continue }
+                if try secrets.read(name, reason: reason, context: context).matches(secret) {
+                    same.insert(index)
+                    break
+                }
+            }
+        }
+        return same
+    }
+
+    private mutating func store(
+        _ entry: Entry,
+        _ rule: AccessControl,
+        _ context: UInt64,
+        after results: [ImportResult]
+    ) throws(CommandError) -> ImportResult {
+        guard let read = entry.item.secret else { return result(.leftOut, entry) }
+        let isThere = stored(entry.name.text) != nil
+        // Nothing of it is needed.
+        if isThere, choice == .keep { return result(.kept, entry) }
+        let secret: SecretBytes?
+        do throws(CommandError) {
+            secret = try read()
+        } catch {
+            // If the first one cannot be read, no other can: a key is missing, or the user cancelled.
+            guard results.contains(where: { [.added, .replaced, .besides, .same].contains($0.outcome) })
+            else {
+                throw error
+            }
+            return ImportResult(name: entry.name, outcome: .failed, reasons: [error.message])
+        }
+        guard let secret else {
+            return ImportResult(
+                name: entry.name,
+                outcome: .leftOut,
+                reasons: entry.item.leftOut.isEmpty ? ["it is empty"] : entry.item.leftOut
+            )
+        }
+        guard isThere else { return try add(entry, secret, rule) }
+        guard choice == .both else {
+            try secrets.replace(entry.name, secret, rule, context: context)
+            return result(.replaced, entry)
+        }
+        var beside = result(.besides, entry)
+        let newName = try freeName(beside: entry.name)
+        try secrets.add(newName, secret, rule)
+        beside.newName = newName
+        return beside
+    }
+
+    private func add(
+        _ entry: Entry,
+        _ secret: consuming SecretBytes,
+        _ rule: AccessControl
+    ) throws(CommandError) -> ImportResult {
+        do throws(CommandError) {
+            try secrets.add(entry.name, secret, rule)
+            return result(.added, entry)
+        } catch {
+            // Another program added one of this name meanwhile.
+            guard error.exitCode == .existsAlready else { throw error }
+            return result(.kept, entry)
+        }
+    }
+
+    private mutating func freeName(beside name: ItemName) throws(CommandError) -> ItemName {
+        for number in 1...ExportLimits.mostEntries {
+            guard let beside = try? ImportNames.beside(name, number: number) else { break }
+            if taken.insert(Array(beside.text.utf8)).inserted { return beside }
+        }
+        throw CommandError("there is no free name beside '\(name.text)'", exitCode: .existsAlready)
+    }
+}
