@@ -81,7 +81,7 @@ enum CXFExport {
         }
     }
 
-    /// "Importers MUST ignore TotpCredential entries with unknown algorithm values."
+    /// Importers "MUST ignore TotpCredential entries with unknown algorithm values".
     private static func addOneTimeKey(
         _ key: ExportJSON,
         to entry: inout ImportEntry,

@@ -6,15 +6,15 @@ import SecretMemory
 /// The first line is the password. Fields of one line follow, then the `otpauth` URIs, then fields of several lines, each below a line
 /// with its name, and the notes at the end, so that a line of a note does not hide a field. An entry that is only a note is its text.
 enum EntryText {
-    /// Nil if the entry is empty.
+    /// The secret of an entry.
     ///
-    /// - Throws: ``CommandError`` if it is longer than a secret can be.
-    static func secret(of entry: ImportEntry, in document: ExportDocument) throws(CommandError)
-        -> SecretBytes?
+    /// - Throws: ``CommandError`` if memory cannot be locked.
+    static func content(of entry: ImportEntry, in document: ExportDocument) throws(CommandError)
+        -> ImportContent
     {
         var writer = Writer(document, try CommandMemory.buffer(256))
         let hasOnlyNotes = entry.password == nil && entry.fields.isEmpty && entry.oneTimeKeys.isEmpty
-        if hasOnlyNotes, entry.notes.isEmpty { return nil }
+        if hasOnlyNotes, entry.notes.isEmpty { return .empty }
         if let password = entry.password { writer.append(password) }
         if !hasOnlyNotes {
             var taken = [FieldName.password.folded: 1]
@@ -31,9 +31,11 @@ enum EntryText {
             writer.append(note)
         }
         let secret = try CommandMemory.finish(writer.buffer)
-        guard secret.count <= ItemLimits.longestData else { throw SecretInput.tooLarge }
-        return secret
+        guard secret.count <= ItemLimits.longestData else { return .unreadable(tooLong) }
+        return .secret(secret)
     }
+
+    static let tooLong = "it is longer than \(ItemLimits.longestData) bytes, the limit for a secret"
 
     private struct Writer: ~Copyable {
         let document: ExportDocument

@@ -119,7 +119,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
                 title: entry.title,
                 user: entry.user.map { document.string($0) },
                 leftOut: entry.leftOut
-            ) { () throws(CommandError) in try EntryText.secret(of: entry, in: document) }
+            ) { () throws(CommandError) in try EntryText.content(of: entry, in: document) }
         }
     }
 }
@@ -136,7 +136,7 @@ struct ImportSource {
 
 /// One entry of a source, whose secret is read when it is needed.
 struct ImportItem {
-    typealias Secret = () throws(CommandError) -> SecretBytes?
+    typealias Content = () throws(CommandError) -> ImportContent
 
     /// The folders that it is in, the outermost first.
     let folders: [String]
@@ -145,17 +145,25 @@ struct ImportItem {
     let user: String?
     /// What of the entry stays behind, in words.
     let leftOut: [String]
-    /// The whole secret with its fields, nil if it is empty; nil for an entry of which all stays behind.
-    let secret: Secret?
+    /// Reads the whole secret with its fields; nil for an entry of which all stays behind.
+    let content: Content?
 
     init(
         folders: [String],
         title: String,
         user: String? = nil,
         leftOut: [String] = [],
-        secret: Secret?
+        content: Content?
     ) {
         (self.folders, self.title, self.user) = (folders, title, user)
-        (self.leftOut, self.secret) = (leftOut, secret)
+        (self.leftOut, self.content) = (leftOut, content)
     }
+}
+
+/// What an entry turned out to hold.
+enum ImportContent: ~Copyable {
+    case secret(SecretBytes)
+    case empty
+    /// Others can still be read; the reason is in words.
+    case unreadable(String)
 }

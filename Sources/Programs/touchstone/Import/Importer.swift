@@ -47,7 +47,7 @@ struct Importer {
     private let secrets = StoredSecrets()
     private let entries: [Entry]
     private let choice: ConflictChoice
-    /// Numbers `existing` names, and those of this import.
+    /// The names of the keychain and of this import.
     private var taken: Set<[UInt8]> = []
     private var existing: [StoredSecret] = []
     private var places: [[UInt8]: Int] = [:]
@@ -68,7 +68,7 @@ struct Importer {
         let isCompared = (try? lookUp(interactionAllowed: false, context: nil)) != nil
         let results = entries.map { entry in
             let outcome: ImportResult.Outcome =
-                entry.item.secret == nil ? .leftOut : stored(entry.name.text) == nil ? .new : .present
+                entry.item.content == nil ? .leftOut : stored(entry.name.text) == nil ? .new : .present
             return ImportResult(name: entry.name, outcome: outcome, reasons: entry.item.leftOut)
         }
         return (results, isCompared)
@@ -77,23 +77,23 @@ struct Importer {
     /// Imports.
     ///
     /// - Parameter rule: what the secrets require from then on.
+    /// - Returns: what became of each entry.
+    /// - Throws: ``CommandError`` if the keychain refuses; what was stored before stays.
     mutating func run(_ rule: AccessControl) throws(CommandError) -> [ImportResult] {
         let context = secrets.keychain.makeContextNumber()
-        guard let first = entries.first(where: { $0.item.secret != nil }) else {
+        guard let first = entries.first(where: { $0.item.content != nil }) else {
             return entries.map { ImportResult(name: $0.name, outcome: .leftOut, reasons: $0.item.leftOut) }
         }
         try secrets.checkStorable(first.name, rule, isReplacing: true)
         try lookUp(interactionAllowed: true, context: context)
-        let same = try compare(context)
+        let compared = try compare(context)
         let progress = Progress("Importing")
         defer { progress.clear() }
         var results: [ImportResult] = []
         do throws(CommandError) {
             for (index, entry) in entries.enumerated() {
-                let isSame = same.contains(index)
-                results.append(
-                    try isSame ? result(.same, entry) : store(entry, rule, context, after: results)
-                )
+                let result = if let known = compared[index] { known } else { try store(entry, rule, context) }
+                results.append(result)
                 progress.showLater(index + 1, entries.count)
             }
         } catch {
@@ -117,78 +117,81 @@ struct Importer {
 
     private func stored(_ name: String) -> StoredSecret? { places[Array(name.utf8)].map { existing[$0] } }
 
-    private func result(_ outcome: ImportResult.Outcome, _ entry: Entry) -> ImportResult {
-        ImportResult(name: entry.name, outcome: outcome, reasons: entry.item.leftOut)
+    private func result(_ outcome: ImportResult.Outcome, _ entry: Entry, _ reasons: String...) -> ImportResult
+    {
+        ImportResult(name: entry.name, outcome: outcome, reasons: entry.item.leftOut + reasons)
     }
 
-    /// The entries that the keychain has already, under their own name or beside it, by their places.
+    /// The results of entries whose names the keychain has, by their places: all that are not to be stored.
     ///
     /// Those with the strictest requirement come first, which covers the others: the user is asked once.
-    private func compare(_ context: UInt64) throws(CommandError) -> Set<Int> {
+    private func compare(_ context: UInt64) throws(CommandError) -> [Int: ImportResult] {
         let doubtful = entries.indices.compactMap { index -> (index: Int, stored: StoredSecret)? in
-            guard entries[index].item.secret != nil else { return nil }
+            guard entries[index].item.content != nil else { return nil }
             return stored(entries[index].name.text).map { (index, $0) }
         }.sorted { $0.stored.accessControl.releaseOrder < $1.stored.accessControl.releaseOrder }
-        guard !doubtful.isEmpty else { return [] }
         let progress = Progress("Comparing")
         defer { progress.clear() }
-        let reason =
-            "Compare \(doubtful.count == 1 ? "a secret" : "\(doubtful.count) secrets") with what is imported."
-        var same: Set<Int> = []
+        let what = doubtful.count == 1 ? "a secret" : "\(doubtful.count) secrets"
+        let reason = "Compare \(what) with what is imported."
+        var results: [Int: ImportResult] = [:]
         for (done, (index, stored)) in doubtful.enumerated() {
             progress.showLater(done, doubtful.count)
-            // What cannot be read is told when it is its turn to be stored.
-            guard let secret = try? entries[index].item.secret?() else { continue }
-            let beside = existing.filter { ImportNames.isBeside($0.name, stored.name) }
-            for candidate in [stored] + beside where candidate.invalidated == nil {
-                guard let name = try? ItemName(argument: candidate.name) else { continue }
-                if try secrets.read(name, reason: reason, context: context).matches(secret) {
-                    same.insert(index)
-                    break
+            let entry = entries[index]
+            switch try entry.item.content?() ?? .empty {
+            case .empty: results[index] = result(.leftOut, entry, "it is empty")
+            case .unreadable(let fault): results[index] = result(.failed, entry, fault)
+            case .secret(let secret):
+                if try isStored(secret, as: stored, reason, context) {
+                    results[index] = result(.same, entry)
+                } else if choice == .keep {
+                    let isLost = stored.invalidated != nil
+                    results[index] =
+                        isLost
+                        ? result(.kept, entry, "the keychain's is lost, and was not compared")
+                        : result(.kept, entry)
                 }
             }
         }
-        return same
+        return results
+    }
+
+    /// Whether the keychain has a secret under its name or beside it; a lost one is not compared.
+    private func isStored(
+        _ secret: borrowing SecretBytes,
+        as stored: StoredSecret,
+        _ reason: String,
+        _ context: UInt64
+    ) throws(CommandError) -> Bool {
+        let beside = existing.filter { ImportNames.isBeside($0.name, stored.name) }
+        for candidate in [stored] + beside where candidate.invalidated == nil {
+            guard let name = try? ItemName(argument: candidate.name) else { continue }
+            if try secrets.read(name, reason: reason, context: context).matches(secret) { return true }
+        }
+        return false
     }
 
     private mutating func store(
         _ entry: Entry,
         _ rule: AccessControl,
-        _ context: UInt64,
-        after results: [ImportResult]
+        _ context: UInt64
     ) throws(CommandError) -> ImportResult {
-        guard let read = entry.item.secret else { return result(.leftOut, entry) }
-        let isThere = stored(entry.name.text) != nil
-        // Nothing of it is needed.
-        if isThere, choice == .keep { return result(.kept, entry) }
-        let secret: SecretBytes?
-        do throws(CommandError) {
-            secret = try read()
-        } catch {
-            // If the first one cannot be read, no other can: a key is missing, or the user cancelled.
-            guard results.contains(where: { [.added, .replaced, .besides, .same].contains($0.outcome) })
-            else {
-                throw error
+        guard let content = entry.item.content else { return result(.leftOut, entry) }
+        switch try content() {
+        case .empty: return result(.leftOut, entry, "it is empty")
+        case .unreadable(let fault): return result(.failed, entry, fault)
+        case .secret(let secret):
+            guard stored(entry.name.text) != nil else { return try add(entry, secret, rule) }
+            guard choice == .both else {
+                try secrets.replace(entry.name, secret, rule, context: context)
+                return result(.replaced, entry)
             }
-            return ImportResult(name: entry.name, outcome: .failed, reasons: [error.message])
+            var beside = result(.besides, entry)
+            let newName = try freeName(beside: entry.name)
+            try secrets.add(newName, secret, rule)
+            beside.newName = newName
+            return beside
         }
-        guard let secret else {
-            return ImportResult(
-                name: entry.name,
-                outcome: .leftOut,
-                reasons: entry.item.leftOut.isEmpty ? ["it is empty"] : entry.item.leftOut
-            )
-        }
-        guard isThere else { return try add(entry, secret, rule) }
-        guard choice == .both else {
-            try secrets.replace(entry.name, secret, rule, context: context)
-            return result(.replaced, entry)
-        }
-        var beside = result(.besides, entry)
-        let newName = try freeName(beside: entry.name)
-        try secrets.add(newName, secret, rule)
-        beside.newName = newName
-        return beside
     }
 
     private func add(

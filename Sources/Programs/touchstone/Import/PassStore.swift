@@ -13,6 +13,8 @@ final class PassStore {
     private let gpg: Executable
     private let directory: CInt
     private var items: [ImportItem] = []
+    /// Whether gpg could decrypt one of them.
+    private var hasDecrypted = false
 
     /// Opens a store.
     ///
@@ -73,7 +75,7 @@ final class PassStore {
         // What belongs to pass or git, such as .gpg-id and .git.
         guard !name.hasPrefix(".") else { return }
         func leaveOut(_ reason: String) {
-            items.append(ImportItem(folders: folders, title: name, leftOut: [reason], secret: nil))
+            items.append(ImportItem(folders: folders, title: name, leftOut: [reason], content: nil))
         }
         guard !name.unicodeScalars.contains("\u{FFFD}") else {
             return leaveOut("a file whose name is not UTF-8")
@@ -148,7 +150,11 @@ final class PassStore {
         return descriptor
     }
 
-    private func decrypt(_ parts: [String]) throws(CommandError) -> SecretBytes? {
+    /// Decrypts a file.
+    ///
+    /// - Throws: ``CommandError`` if it is the first one and gpg fails: a key is missing, or the user cancelled, and no other file is
+    ///   tried.
+    private func decrypt(_ parts: [String]) throws(CommandError) -> ImportContent {
         let file = try open(parts, O_RDONLY | O_NONBLOCK)
         defer { close(file) }
         let nothing = unsafe Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -167,22 +173,27 @@ final class PassStore {
         let text = try Descriptor.read(output.readEnd, upTo: ItemLimits.longestData + 1)
         output.closeReadEnd()
         let status = child.wait()
-        guard let text else { throw SecretInput.tooLarge }
+        guard let text else { return .unreadable(EntryText.tooLong) }
         guard status == 0 else {
             let name = parts.joined(separator: "/")
+            let message = "gpg cannot decrypt \(name) (its exit status is \(status))"
+            guard !hasDecrypted else { return .unreadable(message) }
             throw CommandError(
-                "gpg cannot decrypt \(name) (its exit status is \(status))",
+                message,
                 hint: "gpg --decrypt \(ShellWord.escaped("\(path)/\(name)")) says why"
             )
         }
+        hasDecrypted = true
         let length = text.withOctets { octets in
             octets.count > 0 && octets[octets.count - 1] == 0x0A ? octets.count - 1 : octets.count
         }
-        guard length <= ItemLimits.longestData else { throw SecretInput.tooLarge }
-        guard length > 0 else { return nil }
-        return try text.withOctets { octets throws(CommandError) in
-            try CommandMemory.copy(octets.extracting(..<length))
-        }
+        guard length <= ItemLimits.longestData else { return .unreadable(EntryText.tooLong) }
+        guard length > 0 else { return .empty }
+        return .secret(
+            try text.withOctets { octets throws(CommandError) in
+                try CommandMemory.copy(octets.extracting(..<length))
+            }
+        )
     }
 
     /// Where gpg-agent asks for a passphrase on a terminal, as gpg-agent(1) says; nothing if the user has said it.
