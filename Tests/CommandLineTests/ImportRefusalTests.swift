@@ -151,7 +151,7 @@ struct ImportRefusalTests {
         let named = try await refusal([], "--format", "lastpass")
         #expect(named.status == 64)
         for name in ["pass", "keepassxc", "bitwarden", "chrome", "firefox", "1password", "cxf"] {
-            #expect(named.errors.contains("'\(name)'"), "\(named.errors)")
+            #expect(named.errors.contains("- \(name)"), "\(named.errors)")
         }
         let other = try await refusal(Array(ImportSamples.firefox.utf8), "--format", "chrome")
         #expect(other.status == 1)

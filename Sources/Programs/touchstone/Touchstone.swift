@@ -30,6 +30,7 @@ struct Touchstone: ParsableCommand {
                     InjectCommand.self, ListCommand.self, FindCommand.self,
                     ShowCommand.self, CopyCommand.self, RenameCommand.self, RequireCommand.self,
                     DeleteCommand.self, HistoryCommand.self, UndoCommand.self, ImportCommand.self,
+                    ExportCommand.self,
                 ]
             ),
             CommandGroup(

@@ -100,8 +100,11 @@ private struct Place {
         case "--when": return (.words(Readability.candidates), lead)
         case "--format":
             let formats =
-                command == ImportCommand.self
-                ? ImportFormat.allCases.map(\.rawValue) : PublicKeyFormat.allCases.map(\.rawValue)
+                switch command {
+                case is ImportCommand.Type: ImportFormat.allCases.map(\.rawValue)
+                case is ExportCommand.Type: ExportFormat.allCases.map(\.rawValue)
+                default: PublicKeyFormat.allCases.map(\.rawValue)
+                }
             return (.words(formats.map { .init(text: $0) }), lead)
         case "--on-conflict":
             return (.words(ConflictChoice.allCases.map { .init(text: $0.rawValue) }), lead)
@@ -140,7 +143,8 @@ private struct Place {
             return .words(names + Requirement.candidates)
         case is ShowKeyCommand.Type, is RenameKeyCommand.Type, is DeleteKeyCommand.Type:
             return arguments.isEmpty ? keyNames(isTerminated: isTerminated) : .words([])
-        case is BackupCommand.Type, is ImportCommand.Type: return arguments.isEmpty ? .file : .words([])
+        case is BackupCommand.Type, is ImportCommand.Type, is ExportCommand.Type:
+            return arguments.isEmpty ? .file : .words([])
         case is MoveAppCommand.Type: return arguments.count < 2 ? .file : .words([])
         case is AppFingersCommand.Type:
             guard arguments.count == 1 else { return arguments.isEmpty ? .file : .words([]) }

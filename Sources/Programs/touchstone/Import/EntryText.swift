@@ -18,7 +18,7 @@ enum EntryText {
         if let password = entry.password { writer.append(password) }
         if !hasOnlyNotes {
             var taken = [FieldName.password.folded: 1]
-            let fields = entry.fields.map { (FieldName.imported($0.name, taken: &taken), $0.value) }
+            let fields = entry.orderedFields.map { (FieldName.imported($0.name, taken: &taken), $0.value) }
             for (name, value) in fields where !document.hasLineBreak(value) { writer.field(name, value) }
             for key in entry.oneTimeKeys { writer.oneTimeKey(key, of: entry) }
             for (name, value) in fields where document.hasLineBreak(value) {
@@ -89,23 +89,11 @@ enum EntryText {
 extension ExportDocument {
     /// Whether a text is base32 (RFC 4648, section 6) with blanks, hyphens and padding, as apps show a key.
     fileprivate func isBase32(_ text: ExportText) -> Bool {
-        contains(text) { Self.isDigit($0) } && !contains(text) { !Self.isDigit($0) && !Self.isFiller($0) }
+        contains(text) { Base32.isDigit($0) }
+            && !contains(text) { !Base32.isDigit($0) && !Base32.isFiller($0) }
     }
 
     fileprivate func appendBase32(_ text: ExportText, to buffer: inout SecretBuffer) {
-        append(text, to: &buffer, where: Self.isDigit)
-    }
-
-    private static func isDigit(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "2")...UInt8(ascii: "7"):
-            true
-        default: false
-        }
-    }
-
-    private static func isFiller(_ octet: UInt8) -> Bool {
-        octet == UInt8(ascii: " ") || octet == UInt8(ascii: "-") || octet == UInt8(ascii: "=")
+        append(text, to: &buffer, where: Base32.isDigit)
     }
 }

@@ -24,6 +24,13 @@ struct ImportEntry {
     /// The first user name.
     var user: ExportText? { fields.first { $0.name == FieldName.user.text }?.value }
 
+    /// The fields, the user names and addresses before the others.
+    var orderedFields: [(name: String, value: ExportText)] {
+        let known = [FieldName.user.text, FieldName.url.text]
+        return known.flatMap { name in fields.filter { $0.name == name } }
+            + fields.filter { !known.contains($0.name) }
+    }
+
     /// Adds a field, unless it is empty.
     mutating func add(_ name: String, _ value: ExportText?, in document: ExportDocument) {
         guard let value, !document.isEmpty(value) else { return }
