@@ -299,7 +299,7 @@ struct ImportRepetitionTests {
         #expect(entries.map { $0["outcome"] as? String } == ["present", "present", "new"])
         let none = try await RealKeychain().importing(export, "--dry-run")
         #expect(none.status == 0 && none.text.contains("New: 3."))
-        #expect(none.errors == "The keychain's names are not known while it is locked.\n")
+        #expect(none.errors == "What the keychain has is not known: it is locked, or cannot be reached.\n")
     }
 
     @Test("the results of an import are JSON with --json, and hold no secret")

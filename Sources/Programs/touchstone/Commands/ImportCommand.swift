@@ -83,7 +83,9 @@ struct ImportCommand: ParsableCommand {
         if dryRun {
             let (results, isCompared) = importer.preview()
             tell(ImportReport(format: source.format, results: results, isDryRun: true))
-            if !isCompared { Output.complain("The keychain's names are not known while it is locked.") }
+            if !isCompared {
+                Output.complain("What the keychain has is not known: it is locked, or cannot be reached.")
+            }
             return
         }
         let report = ImportReport(format: source.format, results: try importer.run(rule), isDryRun: false)

@@ -121,7 +121,7 @@ struct SecretParts {
             && beginning.indices.allSatisfy { beginning[$0] == octets[range.lowerBound + $0] }
     }
 
-    /// What is no secret: a field's name, or how codes are made. Others are too long to be one.
+    /// A text that is no secret: a field's name, or how codes are made; empty for one that is too long for both.
     private static func text(_ range: Range<Int>, _ octets: Span<UInt8>) -> String {
         guard range.count <= 64 else { return "" }
         return String(decoding: range.map { octets[$0] }, as: UTF8.self)

@@ -8,6 +8,8 @@ struct ImportNames {
 
     private let prefix: String
     private var taken: Set<String> = []
+    /// The last number that entries of one name got.
+    private var numbers: [String: Int] = [:]
 
     init(below prefix: NamePrefix?) { self.prefix = prefix?.text ?? "" }
 
@@ -22,14 +24,14 @@ struct ImportNames {
         if title.isEmpty { title = "entry" }
         let place = prefix + (folders.isEmpty ? "" : folders + "/")
         var suffix = ""
-        var number = 1
         while true {
             let name = Self.joined(place, title, suffix)
             if taken.insert(name).inserted { return try ItemName(argument: name) }
             if suffix.isEmpty, let user = item.user.map(Self.part), !user.isEmpty {
                 suffix = " (\(Self.cut(user, to: 40)))"
             } else {
-                number += 1
+                let number = numbers[place + title, default: 1] + 1
+                numbers[place + title] = number
                 suffix = " (\(number))"
             }
         }
@@ -40,9 +42,12 @@ struct ImportNames {
         try ItemName(argument: joined("", name.text, number == 1 ? " (import)" : " (import \(number))"))
     }
 
-    /// Whether a name is that of an entry which stands beside `name`: it has something in parentheses after it.
-    static func isBeside(_ other: String, _ name: String) -> Bool {
-        other.utf8.starts(with: (name + " (").utf8) && other.utf8.last == UInt8(ascii: ")")
+    /// The names that a name stands beside: it has something in parentheses after them.
+    static func names(besideWhich name: String) -> [[UInt8]] {
+        let octets = Array(name.utf8)
+        guard octets.last == UInt8(ascii: ")") else { return [] }
+        return octets.indices.dropLast().filter { octets[$0] == 0x20 && octets[$0 + 1] == UInt8(ascii: "(") }
+            .map { Array(octets[..<$0]) }
     }
 
     /// A folder or a title as a part of a name: no slash, and no character that a terminal does not show as it is.

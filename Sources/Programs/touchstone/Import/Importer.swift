@@ -51,6 +51,8 @@ struct Importer {
     private var taken: Set<[UInt8]> = []
     private var existing: [StoredSecret] = []
     private var places: [[UInt8]: Int] = [:]
+    /// The secrets beside a name: `name (import)`, `name (user)`.
+    private var beside: [[UInt8]: [StoredSecret]] = [:]
 
     init(_ items: [ImportItem], below prefix: NamePrefix?, _ choice: ConflictChoice) throws(ValidationError) {
         var names = ImportNames(below: prefix)
@@ -111,7 +113,12 @@ struct Importer {
 
     private mutating func lookUp(interactionAllowed: Bool, context: UInt64?) throws(CommandError) {
         existing = try secrets.all(interactionAllowed: interactionAllowed, context: context)
-        for (index, secret) in existing.enumerated() { places[Array(secret.name.utf8)] = index }
+        for (index, secret) in existing.enumerated() {
+            places[Array(secret.name.utf8)] = index
+            for name in ImportNames.names(besideWhich: secret.name) {
+                beside[name, default: []].append(secret)
+            }
+        }
         taken.formUnion(places.keys)
     }
 
@@ -163,8 +170,8 @@ struct Importer {
         _ reason: String,
         _ context: UInt64
     ) throws(CommandError) -> Bool {
-        let beside = existing.filter { ImportNames.isBeside($0.name, stored.name) }
-        for candidate in [stored] + beside where candidate.invalidated == nil {
+        for candidate in [stored] + beside[Array(stored.name.utf8), default: []]
+        where candidate.invalidated == nil {
             guard let name = try? ItemName(argument: candidate.name) else { continue }
             if try secrets.read(name, reason: reason, context: context).matches(secret) { return true }
         }
@@ -186,11 +193,11 @@ struct Importer {
                 try secrets.replace(entry.name, secret, rule, context: context)
                 return result(.replaced, entry)
             }
-            var beside = result(.besides, entry)
+            var result = result(.besides, entry)
             let newName = try freeName(beside: entry.name)
             try secrets.add(newName, secret, rule)
-            beside.newName = newName
-            return beside
+            result.newName = newName
+            return result
         }
     }
 
