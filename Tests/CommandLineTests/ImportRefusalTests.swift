@@ -112,6 +112,8 @@ struct ImportRefusalTests {
             "it has more than 10000 entries, the limit"
         ),
         Case("some text\n", "its format is not known"),
+        // LastPass: a table with the columns of Chrome and others, which would be lost.
+        Case("url,username,password,totp,extra,name,grouping,fav\n", "its format is not known"),
         Case(#"{"a": 1}"#, "its format is not known"),
         Case("", "is empty"),
         Case(

@@ -124,6 +124,22 @@ struct ImportTests {
     }
 
     @Test(
+        "columns that a format does not have become fields if the format is named, and an entry without a title gets the host's name"
+    )
+    func columns() async throws {
+        let table = "url,username,password,totp,name\nhttps://a.example/x,me,pw,JBSWY3DP,\n"
+        #expect(try await keychain.importing(table, "--format", "chrome").status == 0)
+        let text = try await keychain.run("get", "a.example").text
+        #expect(text == "pw\nuser: me\nurl: https://a.example/x\ntotp: JBSWY3DP")
+        let item =
+            #"{"type": 7, "name": "", "login": {"uris": [{"uri": "https://b.example"}]}, "notes": "n"}"#
+        let result = try await keychain.importing(#"{"encrypted": false, "items": [\#(item)]}"#)
+        let reason = "what only items of its kind have: kind 7 is not known"
+        #expect(result.text.contains("left out  b.example: \(reason)\n"))
+        #expect(try await keychain.run("get", "b.example").text == "\nurl: https://b.example\nn")
+    }
+
+    @Test(
         "Firefox: the host is the title; 1Password: a one-time key, tags and notes; with a byte order mark too"
     )
     func tables() async throws {

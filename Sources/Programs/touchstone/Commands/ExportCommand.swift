@@ -51,7 +51,9 @@ struct ExportCommand: ParsableCommand {
             }
         }
         try writer.finish()
-        for (name, fault) in missing { Output.print("left out  \(Printable.text(name)): \(fault)") }
+        for (name, fault) in missing {
+            Output.print("left out  \(Printable.text(name)): \(Printable.text(fault))")
+        }
         Output.print(
             "Secrets: \(all.count). Written: \(all.count - missing.count). Left out: \(missing.count)."
         )

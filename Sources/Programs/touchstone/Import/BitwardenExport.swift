@@ -32,6 +32,11 @@ enum BitwardenExport {
         entry.folders =
             place.flatMap { folders[document.string($0)] }.map { $0.split(separator: "/").map(String.init) }
             ?? []
+        let kind = item["type"]?.scalar.map { document.string($0) } ?? "1"
+        // Login, note, card, identity, ssh key.
+        if !["1", "2", "3", "4", "5"].contains(kind) {
+            entry.leftOut.append("what only items of its kind have: kind \(kind) is not known")
+        }
         if let login = item["login"] { add(login, to: &entry, document) }
         for kind in ["card", "identity", "sshKey"] {
             for (name, value) in item[kind]?.members ?? [] { entry.add(name, value.scalar, in: document) }

@@ -4,16 +4,12 @@ enum BrowserExport {
         -> [ImportEntry]
     {
         let table = try ExportCSV(document)
-        guard format.columns.allSatisfy(table.header.contains) else {
+        guard format.columns.isSubset(of: table.header) else {
             throw ExportFault("its header is not that of \(format.title)")
         }
         return table.rows.map { row in
             var entry = ImportEntry()
             for (column, cell) in zip(table.header, row) { add(column, cell, to: &entry, document) }
-            if entry.title.isEmpty, let address = entry.fields.first(where: { $0.name == FieldName.url.text })
-            {
-                entry.title = host(of: document.string(address.value))
-            }
             return entry
         }
     }
@@ -33,16 +29,11 @@ enum BrowserExport {
         case "OTPAuth": entry.addOneTimeKey(cell, in: document)
         case "httpRealm": entry.add("realm", cell, in: document)
         case "Tags": entry.add("tags", cell, in: document)
-        // The browser's own: formActionOrigin, guid, times; 1Password's marks: Favorite, Archived.
-        default: break
+        // The programs' own marks and times.
+        case "formActionOrigin", "guid", "timeCreated", "timeLastUsed", "timePasswordChanged", "Favorite",
+            "Archived":
+            break
+        default: entry.add(column, cell, in: document)
         }
-    }
-
-    /// The host of an address, as a title; the address itself if it has none.
-    static func host(of address: String) -> String {
-        let parts = address.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count > 2, parts[0].last == ":", parts[1].isEmpty else { return address }
-        let authority = parts[2].prefix { $0 != "?" && $0 != "#" }
-        return String(authority.split(separator: "@").last ?? authority)
     }
 }

@@ -49,9 +49,6 @@ enum CXFExport {
         for address in item["scope"]?["urls"]?.elements ?? [] {
             entry.add(FieldName.url.text, address.text, in: document)
         }
-        if entry.title.isEmpty, let address = entry.fields.first(where: { $0.name == FieldName.url.text }) {
-            entry.title = BrowserExport.host(of: document.string(address.value))
-        }
         return entry
     }
 

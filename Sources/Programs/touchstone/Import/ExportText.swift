@@ -78,7 +78,7 @@ extension ExportDocument {
             guard let (scalar, end) = XMLEntity.read(in: self, at: index) else {
                 return text.place.upperBound
             }
-            scalar.utf8Octets.forEach(body)
+            UTF8.encode(scalar)?.forEach(body)
             return end
         case (.xml, UInt8(ascii: "<")): return decodeSection(at: index, upTo: text.place.upperBound, body)
         case (.xml, 0x0D):
@@ -93,7 +93,7 @@ extension ExportDocument {
 
     private func decodeEscape(at index: Int, _ body: (UInt8) -> Void) -> Int {
         guard let (scalar, end) = JSONEscape.read(in: self, at: index) else { return count }
-        scalar.utf8Octets.forEach(body)
+        UTF8.encode(scalar)?.forEach(body)
         return end
     }
 
@@ -108,9 +108,4 @@ extension ExportDocument {
         }
         return end
     }
-}
-
-extension Unicode.Scalar {
-    /// Its bytes in UTF-8.
-    fileprivate var utf8Octets: [UInt8] { Array(String(self).utf8) }
 }

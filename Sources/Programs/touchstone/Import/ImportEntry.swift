@@ -31,6 +31,16 @@ struct ImportEntry {
             + fields.filter { !known.contains($0.name) }
     }
 
+    /// The host of its first address, as a title; the address itself if it has none.
+    func host(in document: ExportDocument) -> String {
+        guard let value = fields.first(where: { $0.name == FieldName.url.text })?.value else { return "" }
+        let address = document.string(value)
+        let parts = address.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count > 2, parts[0].last == ":", parts[1].isEmpty else { return address }
+        let authority = parts[2].prefix { $0 != "?" && $0 != "#" }
+        return String(authority.split(separator: "@").last ?? authority)
+    }
+
     /// Adds a field, unless it is empty.
     mutating func add(_ name: String, _ value: ExportText?, in document: ExportDocument) {
         guard let value, !document.isEmpty(value) else { return }

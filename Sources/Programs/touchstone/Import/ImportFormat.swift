@@ -79,7 +79,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
         } else {
             let header = ExportCSV.header(of: document)
             for format in [ImportFormat.chrome, .firefox, .onePassword]
-            where format.columns.allSatisfy(header.contains) {
+            where format.columns.isSubset(of: header) && format.allColumns.isSuperset(of: header) {
                 return format
             }
         }
@@ -87,11 +87,21 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
     }
 
     /// The columns that a CSV export has at least.
-    var columns: [String] {
+    var columns: Set<String> {
         switch self {
         case .chrome: ["name", "url", "username", "password"]
         case .firefox: ["url", "username", "password", "httpRealm", "formActionOrigin"]
         case .onePassword: ["Title", "Username", "Password", "OTPAuth", "Notes"]
+        case .pass, .keepassxc, .bitwarden, .cxf: []
+        }
+    }
+
+    /// All columns that it may have: other managers' tables have the first ones too, and more that must not be lost.
+    private var allColumns: Set<String> {
+        switch self {
+        case .chrome: columns.union(["note"])
+        case .firefox: columns.union(["guid", "timeCreated", "timeLastUsed", "timePasswordChanged"])
+        case .onePassword: columns.union(["Url", "URL", "Favorite", "Archived", "Tags"])
         case .pass, .keepassxc, .bitwarden, .cxf: []
         }
     }
@@ -116,7 +126,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
         return entries.map { entry in
             ImportItem(
                 folders: entry.folders,
-                title: entry.title,
+                title: entry.title.isEmpty ? entry.host(in: document) : entry.title,
                 user: entry.user.map { document.string($0) },
                 leftOut: entry.leftOut
             ) { () throws(CommandError) in try EntryText.content(of: entry, in: document) }
