@@ -29,7 +29,8 @@ struct Touchstone: ParsableCommand {
                     RunCommand.self,
                     InjectCommand.self, ListCommand.self, FindCommand.self,
                     ShowCommand.self, CopyCommand.self, RenameCommand.self, RequireCommand.self,
-                    DeleteCommand.self, HistoryCommand.self, UndoCommand.self,
+                    DeleteCommand.self, HistoryCommand.self, UndoCommand.self, ImportCommand.self,
+                    ExportCommand.self,
                 ]
             ),
             CommandGroup(

@@ -98,7 +98,14 @@ private struct Place {
         case "--require": return (.words(Requirement.candidates), lead)
         case "--prefix": return (prefixes(isTerminated: true), lead)
         case "--when": return (.words(Readability.candidates), lead)
-        case "--format": return (.words(PublicKeyFormat.allCases.map { .init(text: $0.rawValue) }), lead)
+        case "--format":
+            let formats =
+                switch command {
+                case is ImportCommand.Type: ImportFormat.allCases.map(\.rawValue)
+                case is ExportCommand.Type: ExportFormat.allCases.map(\.rawValue)
+                default: PublicKeyFormat.allCases.map(\.rawValue)
+                }
+            return (.words(formats.map { .init(text: $0) }), lead)
         case "--on-conflict":
             return (.words(ConflictChoice.allCases.map { .init(text: $0.rawValue) }), lead)
         case "--from-file", "--env-file", "--in-file", "--out-file", "--export", "--import", "--from", "--qr":
@@ -136,7 +143,8 @@ private struct Place {
             return .words(names + Requirement.candidates)
         case is ShowKeyCommand.Type, is RenameKeyCommand.Type, is DeleteKeyCommand.Type:
             return arguments.isEmpty ? keyNames(isTerminated: isTerminated) : .words([])
-        case is BackupCommand.Type: return arguments.isEmpty ? .file : .words([])
+        case is BackupCommand.Type, is ImportCommand.Type, is ExportCommand.Type:
+            return arguments.isEmpty ? .file : .words([])
         case is MoveAppCommand.Type: return arguments.count < 2 ? .file : .words([])
         case is AppFingersCommand.Type:
             guard arguments.count == 1 else { return arguments.isEmpty ? .file : .words([]) }
