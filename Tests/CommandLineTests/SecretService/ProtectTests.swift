@@ -47,31 +47,46 @@ struct ProtectTests {
             protected.status == 0 && protected.errors.contains("1 secret requires passcode now."),
             "\(protected.errors)"
         )
-        #expect(try await client.property(item, SecretsPeer.item, "Locked") == .boolean(true))
+        try await Deadline.wait(for: "the report of the change") {
+            try await client.property(item, SecretsPeer.item, "Locked") == .boolean(true) ? true : nil
+        }
         #expect(try await client.property(item, SecretsPeer.item, "Label") == .string("bank"))
         #expect(await isLocked(item, for: client))
         #expect(try await client.read([item, other]) == [other: "other"])
         #expect(try await client.search([:]).locked == [item])
 
-        let before = world.keychain.boxes.count
-        let end = try await client.show(try await client.unlock([item]).prompt)
-        #expect(!end.isDismissed && end.result.objectPaths == [item])
-        #expect(world.keychain.boxes.count == before + 1)
+        let second = try await world.client()
+        var isSeen = false
+        // On a busy machine a try may take longer than the gesture counts.
+        for _ in 0..<20 where !isSeen {
+            let before = world.keychain.boxes.count
+            let end = try await client.show(try await client.unlock([item]).prompt)
+            let start = ContinuousClock.now
+            #expect(!end.isDismissed && end.result.objectPaths == [item])
+            #expect(world.keychain.boxes.count == before + 1)
+            // Another client gets nothing from it.
+            let isSecondLocked = await isLocked(item, for: second)
+            let secondRead = try await second.read([item])
+            let secondProperty = try await second.property(item, SecretsPeer.item, "Locked")
+            let property = try await client.property(item, SecretsPeer.item, "Locked")
+            let prompt = try await client.unlock([item]).prompt
+            let reads = [
+                try await client.read([item])[item], try await client.read([item])[item],
+                try await client.read([item])[item],
+            ]
+            let isUsedUp = await isLocked(item, for: client)
+            guard ContinuousClock.now - start < .seconds(8) else { continue }
+            isSeen = true
+            #expect(isSecondLocked && secondRead.isEmpty && secondProperty == .boolean(true))
+            #expect(property == .boolean(false) && prompt == "/")
+            #expect(reads == Array(repeating: SecretServiceWorld.secret, count: 3))
+            #expect(isUsedUp)
+            #expect(world.keychain.boxes.count == before + 1)
+        }
+        #expect(isSeen)
         let box = try #require(world.keychain.boxes.last)
         #expect(box.contains("Read the secret 'bank'.") && box.contains("the Secret Service, for "), "\(box)")
         #expect(box.contains("Started by: "))
-        // Another client gets nothing from it.
-        let second = try await world.client()
-        #expect(await isLocked(item, for: second))
-        #expect(try await second.read([item]).isEmpty)
-        #expect(try await second.property(item, SecretsPeer.item, "Locked") == .boolean(true))
-        #expect(try await client.property(item, SecretsPeer.item, "Locked") == .boolean(false))
-        #expect(try await client.unlock([item]).prompt == "/")
-        #expect(try await client.read(item) == SecretServiceWorld.secret)
-        #expect(try await client.read([item]) == [item: SecretServiceWorld.secret])
-        #expect(try await client.read(item) == SecretServiceWorld.secret)
-        #expect(await isLocked(item, for: client))
-        #expect(world.keychain.boxes.count == before + 1)
 
         // A lock of the client ends it before.
         _ = try await client.show(try await client.unlock([item]).prompt)

@@ -60,12 +60,13 @@ struct SecretStore: Sendable {
 
     /// Whether nothing can be read because the keychain has not been unlocked since its start.
     func isCold() throws(BusFault) -> Bool {
-        if index.read({ _ in true }) != nil { return false }
+        // Not from the index: the daemon that filled it may have ended a moment ago.
         do throws(BusFault) {
             try read([:], limit: .one) { _, _ in }
             return false
         } catch {
             guard error == .isLocked else { throw error }
+            index.empty()
             return true
         }
     }
