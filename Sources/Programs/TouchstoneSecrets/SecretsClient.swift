@@ -26,6 +26,8 @@ final class SecretsClient: Sendable {
         /// The context that holds the gesture's proof, at the daemon.
         let context: UInt64
         let end: ContinuousClock.Instant
+        /// ``ItemIndex/locks`` at the gesture.
+        let locks: UInt64
         var reads: Int
     }
 
@@ -212,9 +214,10 @@ final class SecretsClient: Sendable {
 
     /// The context in which this client may read an item now; nil without a gesture for it.
     func grant(for item: PersistentReference) -> UInt64? {
-        state.withLock { state in
+        let locks = shared.index.locks
+        return state.withLock { state in
             guard let grant = state.grants[item] else { return nil }
-            guard grant.reads > 0, grant.end > .now else {
+            guard grant.reads > 0, grant.end > .now, grant.locks == locks else {
                 state.grants[item] = nil
                 return nil
             }
@@ -230,10 +233,16 @@ final class SecretsClient: Sendable {
     /// Lets this client read items for a short time.
     func allow(_ items: [PersistentReference], in context: UInt64) {
         let end = ContinuousClock.now + Self.grantTime
+        let locks = shared.index.locks
         state.withLock { state in
             guard !state.isGone else { return }
             for item in items {
-                state.grants[item] = Grant(context: context, end: end, reads: Self.grantReads)
+                state.grants[item] = Grant(
+                    context: context,
+                    end: end,
+                    locks: locks,
+                    reads: Self.grantReads
+                )
             }
         }
     }

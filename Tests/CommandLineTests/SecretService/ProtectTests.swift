@@ -205,7 +205,7 @@ struct ProtectTests {
         #expect(result.errors.contains("error: ") && result.errors.contains("hint: "), "\(result.errors)")
     }
 
-    @Test("one box is for at most eight secrets")
+    @Test("one box is for at most seven secrets, and names each")
     func many() async throws {
         var items: [String] = []
         for index in 0..<9 {
@@ -218,9 +218,22 @@ struct ProtectTests {
             await client.fault(SecretServiceWorld.root, SecretsPeer.service, "Unlock", [.paths(items)])
                 == "org.freedesktop.DBus.Error.LimitsExceeded"
         )
-        let end = try await client.show(try await client.unlock(Array(items.prefix(8))).prompt)
-        #expect(end.result.objectPaths == Array(items.prefix(8)))
-        #expect(try await client.read(items).count == 8)
+        let before = world.keychain.boxes.count
+        let some = Array(items.prefix(7))
+        let end = try await client.show(try await client.unlock(some).prompt)
+        #expect(end.result.objectPaths == some && world.keychain.boxes.count == before + 1)
+        let box = try #require(world.keychain.boxes.last)
+        for index in 0..<7 { #expect(box.contains("'s\(index)'"), "\(box)") }
+        #expect(box.contains("Started by: "))
+        #expect(try await client.read(items).count == 7)
+
+        // Cold, nobody knows which need a gesture: the limit comes after the first box, and releases nothing.
+        try world.keychain.stop(with: SIGTERM)
+        #expect(try await world.touchstone("status").status == 0)
+        let cold = try await client.show(try await client.unlock(items).prompt)
+        #expect(cold.isDismissed && cold.result.objectPaths == [])
+        #expect(try await client.read(items).isEmpty)
+        #expect(try await client.search(["n": "many"]).locked.count == 9)
     }
 
     @Test(

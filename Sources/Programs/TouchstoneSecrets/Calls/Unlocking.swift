@@ -5,8 +5,8 @@ import SecretServiceModel
 
 /// Unlocking and locking: of the keychain, of a collection that a client locked, and of items with a rule for one client.
 extension SecretsClient {
-    /// The most items with a rule that one box may be for.
-    private static let mostItems = 8
+    /// The most items that one box may be for: each has a line of its own, beside the one that says who started the program.
+    private static let mostItems = PromptDetails.mostItems - 1
 
     /// What has to happen before an object is unlocked.
     private enum Target: Sendable {
@@ -31,15 +31,25 @@ extension SecretsClient {
             if isUnlocked { unlocked.append(path) } else { locked.append((path, target)) }
         }
         guard !locked.isEmpty else { return (unlocked, nil) }
-        let items = locked.count { if case .item = $0.target { true } else { false } }
-        guard items <= Self.mostItems else {
-            throw .limit("one prompt unlocks at most \(Self.mostItems) items")
-        }
+        if !isCold { try checkLimit(locked.map(\.target)) }
         let waiting = locked
         let prompt = try makePrompt(nothing: .paths([])) { [self] cancellation throws(BusFault) in
             .paths(try unlock(waiting, cancellation))
         }
         return (unlocked, prompt)
+    }
+
+    /// Refuses more items with a rule than one box can name; while the keychain is locked nobody knows which have one.
+    private func checkLimit(_ targets: [Target]) throws(BusFault) {
+        let count = targets.count { target in
+            guard case .item(let collection, let name) = target,
+                case .stored(let item)? = try? item(name, in: collection)
+            else { return false }
+            return item.needsGesture
+        }
+        guard count <= Self.mostItems else {
+            throw .limit("one prompt unlocks at most \(Self.mostItems) items that need a gesture")
+        }
     }
 
     /// What a path means, and whether it is unlocked; nil if there is no such object.
@@ -76,6 +86,7 @@ extension SecretsClient {
         _ cancellation: Cancellation
     ) throws(BusFault) -> [String] {
         if try store.isCold() { try unlockKeychain(cancellation) }
+        try checkLimit(objects.map(\.target))
         var paths: [String] = []
         var collections: Set<String> = []
         var items: [(path: String, item: SecretItem)] = []
@@ -124,7 +135,7 @@ extension SecretsClient {
             let labels = same.map { PromptDetails.quoted($0.content.label, atMost: 60) }
             let reason =
                 same.count == 1 ? "Read the secret \(labels[0])." : "Read \(same.count) secrets."
-            let lines = same.count == 1 ? [] : labels.prefix(PromptDetails.mostItems - 1).map(\.self)
+            let lines = same.count == 1 ? [] : labels
             let prompt = fields(reason, lines)
             let context = keychain.makeContextNumber(lasting: Self.grantTime)
             try ask { () throws(KeychainError) in

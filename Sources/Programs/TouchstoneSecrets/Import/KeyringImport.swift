@@ -147,7 +147,14 @@ struct KeyringImport {
         _ attributes: [String: String],
         in collection: String
     ) throws(BusFault) -> SecretItem? {
-        try store.items(in: collection, having: attributes).first { $0.content.attributes == attributes }
+        let wanted = Self.comparable(attributes)
+        return try store.items(in: collection, having: wanted)
+            .first { Self.comparable($0.content.attributes) == wanted }
+    }
+
+    /// The attributes that tell one item from another: GNOME Keyring tells the schema of an item without one only sometimes.
+    private static func comparable(_ attributes: [String: String]) -> [String: String] {
+        attributes.filter { $0.key != "xdg:schema" || $0.value != "org.freedesktop.Secret.Generic" }
     }
 
     private func isPresent(

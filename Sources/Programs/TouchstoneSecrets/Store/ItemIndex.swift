@@ -29,6 +29,8 @@ final class ItemIndex: Sendable {
         var isListening = false
         /// How many reports of our own changes are to come.
         var own = 0
+        /// How often the daemon has forgotten the proofs of gestures.
+        var locks: UInt64 = 0
         /// Changes whenever what was read before may be old.
         var generation: UInt64 = 0
 
@@ -61,6 +63,9 @@ final class ItemIndex: Sendable {
             if state.isHeard, state.generation == generation { state.content = content }
         }
     }
+
+    /// A number that changes when the daemon forgets the proofs of gestures: with a lock, and with its end.
+    var locks: UInt64 { state.withLock { $0.locks } }
 
     // MARK: Own changes
 
@@ -118,6 +123,7 @@ final class ItemIndex: Sendable {
     private func end() {
         state.withLock { state in
             state.empty()
+            state.locks += 1
             (state.isHeard, state.isListening, state.own) = (false, false, 0)
         }
     }
@@ -130,6 +136,7 @@ final class ItemIndex: Sendable {
                 state.empty()
             }
             for change in reply.changes {
+                if change.kind == .locked || change.kind == .passcode { state.locks += 1 }
                 switch change.kind {
                 case .items where state.own > 0: state.own -= 1
                 case .items, .locked, .passcode, .invalidated, .tampering: state.empty()

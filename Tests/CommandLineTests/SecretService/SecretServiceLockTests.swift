@@ -1,0 +1,242 @@
+import Foundation
+import Glibc
+import KeychainModel
+import MessageBus
+import ScriptedDaemon
+import Testing
+import TouchstoneTesting
+
+/// What is locked, and what unlocks it: collections, promised items, prompts; and the door's own end.
+@Suite(
+    "Locks and prompts of the Secret Service",
+    .enabled(
+        if: SecretServiceWorld.isPossible,
+        "touchstone-secrets, its daemon and dbus-daemon are not all there"
+    ),
+    .timeLimit(.minutes(20))
+)
+struct SecretServiceLockTests {
+    private let world: SecretServiceWorld
+    private let client: SecretsPeer
+    private static let root = SecretServiceWorld.root
+    private static let login = SecretServiceWorld.login
+
+    init() async throws {
+        world = try await SecretServiceWorld()
+        client = try await world.client()
+    }
+
+    /// Restarts the daemon: the keychain has not been unlocked since.
+    private func makeCold() async throws {
+        try world.keychain.stop(with: SIGTERM)
+        #expect(try await world.touchstone("status").status == 0)
+    }
+
+    // MARK: Locks of a client
+
+    @Test("a collection that a client locks needs the user again, for every client")
+    func lock() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        #expect(try await client.lock([Self.login]) == [Self.login])
+        let other = try await world.client()
+        #expect(try await other.search(["user": "a"]).locked == [item])
+        #expect(try await other.property(Self.login, SecretsPeer.collection, "Locked") == .boolean(true))
+        #expect(try await other.property(item, SecretsPeer.item, "Locked") == .boolean(true))
+        #expect(
+            await other.fault(item, SecretsPeer.item, "GetSecret", [.objectPath(other.session)])
+                == SecretsPeer.isLocked
+        )
+        #expect(await other.fault(item, SecretsPeer.item, "Delete") == SecretsPeer.isLocked)
+        #expect(try await other.read([item]).isEmpty)
+        let spelled = Self.root + "/aliases/default"
+        let before = world.keychain.boxes.count
+        let (unlocked, prompt) = try await other.unlock([spelled])
+        #expect(unlocked.isEmpty && prompt != "/")
+        let end = try await other.show(prompt)
+        #expect(!end.isDismissed && end.result.objectPaths == [spelled])
+        #expect(world.keychain.boxes.count == before + 1)
+        #expect(world.keychain.boxes.last?.contains("Unlock the collection 'login'.") == true)
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+    }
+
+    @Test("what is unlocked is unlocked without a prompt, each as spelled and once, and nothing is nothing")
+    func unlocked() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        let alias = Self.root + "/aliases/default"
+        let (paths, prompt) = try await client.unlock([
+            alias, item, Self.login, item, Self.login + "/none", "/x",
+        ])
+        #expect(paths == [alias, item, Self.login] && prompt == "/")
+        let nothing = try await client.unlock([])
+        #expect(nothing.unlocked.isEmpty && nothing.prompt == "/")
+    }
+
+    // MARK: Before the first unlock
+
+    @Test("before the first unlock a search promises one item, which stands for what is found then")
+    func promised() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        try await makeCold()
+        let (unlocked, locked) = try await client.search(["user": "a"])
+        #expect(unlocked.isEmpty && locked.count == 1)
+        let promise = try #require(locked.first)
+        #expect(promise != item)
+        #expect(
+            try await client.property(promise, SecretsPeer.item, "Attributes") == .textPairs(["user": "a"])
+        )
+        #expect(try await client.property(promise, SecretsPeer.item, "Locked") == .boolean(true))
+        #expect(
+            await client.fault(promise, SecretsPeer.item, "GetSecret", [.objectPath(client.session)])
+                == SecretsPeer.isLocked
+        )
+        #expect(try await client.read([promise, item]).isEmpty)
+        #expect(try await client.property(Self.login, SecretsPeer.collection, "Locked") == .boolean(true))
+        // Another client does not see it, and no path says that there is nothing.
+        let other = try await world.client()
+        #expect(
+            await other.fault(promise, SecretsPeer.item, "GetSecret", [.objectPath(other.session)])
+                == SecretsPeer.isLocked
+        )
+        #expect(
+            try await other.property(Self.login, SecretsPeer.collection, "Items")?.objectPaths?.count == 1
+        )
+
+        let before = world.keychain.boxes.count
+        let prompt = try await client.unlock([promise]).prompt
+        let end = try await client.show(prompt)
+        #expect(!end.isDismissed && end.result.objectPaths == [promise])
+        #expect(world.keychain.boxes.count == before + 1)
+        #expect(world.keychain.boxes.last?.contains("the Secret Service, for ") == true)
+        #expect(try await client.read([promise]) == [promise: SecretServiceWorld.secret])
+        #expect(try await client.read(promise) == SecretServiceWorld.secret)
+        #expect(try await client.property(promise, SecretsPeer.item, "Label") == .string("mail"))
+        #expect(try await client.search(["user": "a"]).unlocked == [item])
+    }
+
+    @Test("a promise that finds nothing ends with nothing, and is not dismissed")
+    func brokenPromise() async throws {
+        try await makeCold()
+        let promise = try #require(try await client.search(["user": "nobody"]).locked.first)
+        let end = try await client.show(try await client.unlock([promise]).prompt)
+        #expect(!end.isDismissed && end.result.objectPaths == [])
+        #expect(
+            await client.fault(promise, SecretsPeer.item, "GetSecret", [.objectPath(client.session)])
+                == SecretsPeer.noSuchObject
+        )
+    }
+
+    @Test(
+        "before the first unlock an item and a collection are stored with one box, and not if it is cancelled"
+    )
+    func storedCold() async throws {
+        try await makeCold()
+        let (none, prompt) = try await client.create("mail", ["user": "a"])
+        #expect(none == "/" && prompt != "/")
+        try world.keychain.setCancels(true)
+        let cancelled = try await client.show(prompt)
+        #expect(cancelled.isDismissed && cancelled.result == .objectPath("/"))
+        try world.keychain.setCancels(false)
+        let again = try await client.create("mail", ["user": "a"]).prompt
+        let end = try await client.show(again)
+        let item = try #require(end.result.text)
+        #expect(!end.isDismissed && item.hasPrefix(Self.login + "/"))
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+        #expect(try await client.search(["user": "a"]).unlocked == [item])
+        #expect(client.received("Completed").count == 2)
+    }
+
+    // MARK: Prompts
+
+    @Test(
+        "a prompt is its client's alone, shown once, and ends once: dismissed before, while it is shown, cancelled"
+    )
+    func prompts() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        _ = try await client.lock([Self.login])
+        let other = try await world.client()
+        let prompting = "org.freedesktop.Secret.Prompt"
+
+        let waiting = try await client.unlock([item]).prompt
+        #expect(await other.fault(waiting, prompting, "Prompt", [.string("")]) == SecretsPeer.unknownObject)
+        #expect(await other.fault(waiting, prompting, "Dismiss") == SecretsPeer.unknownObject)
+        _ = try await client.call(waiting, prompting, "Dismiss")
+        let dismissed = try await client.end(of: waiting)
+        #expect(dismissed.isDismissed && dismissed.result.objectPaths == [])
+        #expect(await client.fault(waiting, prompting, "Prompt", [.string("")]) == SecretsPeer.unknownObject)
+
+        try world.keychain.setCancels(true)
+        let cancelled = try await client.unlock([item]).prompt
+        #expect(try await client.show(cancelled).isDismissed)
+        try world.keychain.setCancels(false)
+        #expect(
+            await client.fault(item, SecretsPeer.item, "GetSecret", [.objectPath(client.session)])
+                == SecretsPeer.isLocked
+        )
+
+        let shown = try await client.unlock([item]).prompt
+        #expect(try await !client.show(shown).isDismissed)
+        #expect(await client.fault(shown, prompting, "Prompt", [.string("")]) == SecretsPeer.unknownObject)
+        #expect(client.received("Completed").count == 3)
+        #expect(other.received("Completed").isEmpty)
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+    }
+
+    @Test("a prompt whose daemon is stopped ends dismissed, and a later call reaches the next daemon")
+    func daemonGone() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        _ = try await client.lock([Self.login])
+        let prompt = try await client.unlock([Self.login]).prompt
+        try world.keychain.stop(with: SIGKILL)
+        // The next request starts another daemon, whose keychain is locked: the box is for both.
+        let end = try await client.show(prompt)
+        #expect(!end.isDismissed)
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+    }
+
+    @Test("a client has at most 32 prompts")
+    func promptLimit() async throws {
+        _ = try await client.lock([Self.login])
+        for _ in 0..<32 { #expect(try await client.unlock([Self.login]).prompt != "/") }
+        #expect(
+            await client.fault(Self.root, SecretsPeer.service, "Unlock", [.paths([Self.login])])
+                == "org.freedesktop.DBus.Error.LimitsExceeded"
+        )
+    }
+
+    // MARK: The door
+
+    @Test("the door ends with its bus, and at a signal; a second one says whose the name is")
+    func ends() async throws {
+        let second = try await world.run(SecretServiceWorld.program)
+        #expect(second.status == 1)
+        #expect(
+            second.errors.contains(
+                "org.freedesktop.secrets belongs to process \(world.doorProcess) touchstone-secr"
+            )
+        )
+        let owner = try await world.run(SecretServiceWorld.program, "--owner")
+        #expect(owner.text == "\(world.doorProcess) touchstone-secr\n")
+        let stopped = try await world.stopDoor()
+        #expect(stopped?.status == 0)
+        #expect(try await world.run(SecretServiceWorld.program, "--owner").text.isEmpty)
+    }
+
+    @Test("no secret is left in the door's memory after its reply")
+    func residue() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+        #expect(try await client.read([item]) == [item: SecretServiceWorld.secret])
+        let tool = try await world.run("/usr/bin/secret-tool", "lookup", "user", "a")
+        #expect(tool.text == SecretServiceWorld.secret)
+        _ = try await client.call(item, SecretsPeer.item, "Delete")
+        let memory = try ProcessMemory(world.doorProcess)
+        let places = memory.places(of: Array(SecretServiceWorld.secret.utf8))
+        #expect(places.isEmpty, "\(places)")
+    }
+
+    @Test("a program that names itself a door is refused by the daemon")
+    func forgedDoor() async throws {
+        let keychain = KeychainClientProbe(layout: world.keychain.home.layout)
+        #expect(keychain.status(representing: getpid()) == .missingEntitlement)
+    }
+}
