@@ -156,50 +156,6 @@ struct Scene: ~Copyable {
         transcript.done(verified.output.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
-    // MARK: Another program's secret
-
-    /// A program that knows libsecret alone keeps a secret here, and a gesture stands before it.
-    mutating func serve(passcode: String) async throws {
-        let tool = "/usr/bin/secret-tool"
-        transcript.step(
-            "secret-tool store and lookup, in touchstone secrets try: a program that knows libsecret alone"
-        )
-        let stored = try await shell.run(
-            "secrets",
-            "try",
-            "/bin/sh",
-            "-c",
-            "printf %s hunter2 | \(tool) store --label=bank user alice && \(tool) lookup user alice"
-        )
-        try expect(stored, status: 0, output: "hunter2")
-        transcript.done("“\(stored.output)” is an item of this keychain")
-
-        transcript.step("touchstone protect --match user=alice --require passcode, and secret-tool lookup")
-        let protected = try await shell.run(
-            "protect",
-            "--match",
-            "user=alice",
-            "--require",
-            "passcode"
-        )
-        try expect(protected, status: 0)
-        // A session of its own, whose terminal the door finds, as the window of a user has.
-        let looked = try await shell.run(
-            program: "/usr/bin/setsid",
-            [
-                "--ctty", "--wait", shell.programs + "/touchstone", "secrets", "try", tool, "lookup", "user",
-                "alice",
-            ]
-        ) { terminal in
-            try await terminal.wait(for: "Read the secret 'bank'.")
-            try await terminal.wait(for: "Passcode:")
-            terminal.type(passcode)
-            terminal.press(.enter)
-        }
-        try expect(looked, status: 0, output: "hunter2")
-        transcript.done("the box names secret-tool and the secret; after the passcode “\(looked.output)”")
-    }
-
     // MARK: A crash
 
     mutating func survive(_ finger: SyntheticFinger, passcode: String) async throws {
