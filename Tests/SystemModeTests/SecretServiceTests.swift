@@ -15,6 +15,42 @@ import TouchstoneTesting
     .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
 )
 struct SecretServiceTests {
+    @Test("a set-gid door finds the keychain of a user whose daemon is the user's own")
+    func perUser() async throws {
+        let machine = try await SystemModeMachine.start()
+        try machine.installDoor()
+        let home = machine.home(of: .bob)
+        let settings =
+            TerminalPerson.settings + [
+                "biometry = off", "tpm = off", "test.pinentry-program = \(TerminalPerson.pinentry)",
+            ]
+        let folder = "\(home)/.config/touchstone"
+        let text = settings.joined(separator: "\\n")
+        let made = try await machine.run(
+            [
+                "/bin/sh", "-c",
+                "mkdir -p -m 700 \(folder) && printf '\(text)\\n' > \(folder)/touchstoned.conf && chmod 600 \(folder)/*",
+            ],
+            as: .bob
+        )
+        #expect(made.status == 0, "\(made.output)")
+        let bob = try TerminalPerson(on: machine, as: .bob)
+        #expect(try await bob.setUp() == 0, "\(bob.terminal.text)")
+        let door = SystemModeMachine.door
+        let script = """
+            \(door) & door=$!; while ! \(door) --owner | grep -q .; do sleep 0.05; done
+            printf hello | secret-tool store --label=Mail user bob; secret-tool lookup user bob; echo rc=$?
+            kill $door; touchstone secrets list; touchstone lock; kill $(touchstone status --json | \
+            sed -n 's/.*"daemonProcess": *\\([0-9]*\\).*/\\1/p')
+            """
+        let result = try await machine.run(
+            ["/usr/bin/dbus-run-session", "--", "/bin/sh", "-c", script],
+            as: .bob
+        )
+        #expect(result.output.contains("hellorc=0\n"), "\(result.output)")
+        #expect(result.output.contains("\tnone\tlogin\tMail\t"), "\(result.output)")
+    }
+
     @Test("the owner's programs keep secrets by the door of the group, and by no other program")
     func door() async throws {
         let machine = try await SystemModeMachine.start(

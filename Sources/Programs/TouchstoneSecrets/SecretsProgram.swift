@@ -13,7 +13,7 @@ import Threads
 package enum SecretsProgram {
     /// Runs the door and ends the process.
     package static func main() -> Never {
-        let environment = SecretsEnvironment.take()
+        let environment = SecretsEnvironment.read()
         do throws(SecretsFailure) {
             switch try SecretsOptions(CommandLine.arguments.dropFirst()) {
             case .tell(let text): print(text, terminator: "")
@@ -24,8 +24,7 @@ package enum SecretsProgram {
                 guard let address = environment.busAddress else { throw .noBus(nil, nil) }
                 guard ProcessHardening.begin() else { throw .unprotected }
                 run { () throws(SecretsFailure) in
-                    let keychain = RemoteKeychain(layout: environment.layout)
-                    var copy = KeyringImport(into: keychain, isDryRun: isDryRun)
+                    var copy = KeyringImport(into: environment.keychain, isDryRun: isDryRun)
                     try await copy.run(address)
                 }
             case .serve(let replaces): try serve(replaces, environment)
@@ -51,7 +50,7 @@ package enum SecretsProgram {
         guard signals >= 0 else { throw .unprotected }
         guard let address = environment.busAddress else { throw .noBus(nil, nil) }
         let door = SecretsDoor(
-            keychain: RemoteKeychain(layout: environment.layout),
+            keychain: environment.keychain,
             place: environment.place
         )
         let failure = BlockingThread.start {
@@ -81,22 +80,19 @@ package enum SecretsProgram {
     }
 }
 
-/// The environment of the door, read before it is cleared.
+/// What the door takes from its environment.
 struct SecretsEnvironment {
     /// The address of the session bus; nil for none.
     let busAddress: String?
     /// Where a box is shown for a program without a display or terminal of its own.
     let place: PromptOrigin
-    /// The location of a keychain that tests moved; nil for the user's own.
-    let layout: Layout?
+    /// The keychain that it serves.
+    let keychain: RemoteKeychain
 
     private static let longestValue = 4096
 
-    /// Reads what is needed and clears the rest.
-    static func take() -> SecretsEnvironment {
-        let home = unsafe clinux_secure_getenv("TOUCHSTONE_HOME").flatMap {
-            unsafe String(validatingCString: $0)
-        }
+    /// Reads the variables.
+    static func read() -> SecretsEnvironment {
         let runtime = variable("XDG_RUNTIME_DIR") ?? "/run/user/\(ProcessUser.uid)"
         let inRuntime = "\(runtime)/bus"
         return SecretsEnvironment(
@@ -109,8 +105,17 @@ struct SecretsEnvironment {
                 characterType: variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG"),
                 language: variable("LC_ALL") ?? variable("LC_MESSAGES") ?? variable("LANG")
             ),
-            layout: home.flatMap { home in Layout(variable: { $0 == "TOUCHSTONE_HOME" ? home : nil }) }
+            keychain: keychain()
         )
+    }
+
+    /// The keychain of the user.
+    ///
+    /// A set-gid program sees no variable by secure_getenv(3), and in per-user mode would not know where the user's own daemon is. There
+    /// it reads them all the same: whoever chooses them is the user, whose daemon it is. System mode is found without any.
+    private static func keychain() -> RemoteKeychain {
+        guard clinux_is_secure(), RemoteKeychain.systemLayout() == nil else { return RemoteKeychain() }
+        return RemoteKeychain(layout: Layout(variable: { $0 == "TOUCHSTONE_HOME" ? nil : variable($0) }))
     }
 
     private static func variable(_ name: String) -> String? {
