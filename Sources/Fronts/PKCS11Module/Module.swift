@@ -123,6 +123,32 @@ final class Module: Sendable {
             return try body(&present)
         }
     }
+
+    /// Changes the session of a handle.
+    func with<R>(
+        _ session: CK_SESSION_HANDLE,
+        _ body: (inout Session) throws(ReturnValue) -> R
+    ) throws(ReturnValue) -> R {
+        try withState { state throws(ReturnValue) in try state.with(session, body) }
+    }
+
+    /// - Throws: `CKR_SESSION_HANDLE_INVALID`.
+    func check(session: CK_SESSION_HANDLE) throws(ReturnValue) {
+        try withState { state throws(ReturnValue) in try state.check(session) }
+    }
+
+    /// The object of a handle, for a session.
+    ///
+    /// - Throws: `CKR_SESSION_HANDLE_INVALID`, `CKR_OBJECT_HANDLE_INVALID`.
+    func object(
+        _ object: CK_OBJECT_HANDLE,
+        for session: CK_SESSION_HANDLE
+    ) throws(ReturnValue) -> StoredObject {
+        try withState { state throws(ReturnValue) in
+            try state.check(session)
+            return try state.object(object)
+        }
+    }
 }
 
 /// Runs a function of the library that needs it initialised.

@@ -15,7 +15,7 @@ func C_DeriveKey(
     _ key: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in try state.check(session) }
+        try module.check(session: session)
         guard let mechanism = unsafe mechanism?.pointee, let key = unsafe key else { throw .argumentsBad }
         let point = try unsafe otherPoint(mechanism)
         let wish = try SecretWish(try unsafe Template(attributes, count))

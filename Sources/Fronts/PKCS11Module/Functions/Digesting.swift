@@ -7,17 +7,15 @@ import SecretMemory
 @c @implementation
 func C_DigestInit(_ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                guard session.digest == nil else { throw .operationActive }
-                let type = try unsafe plain(mechanism)
-                guard [CKM_SHA_1, CKM_SHA256, CKM_SHA384, CKM_SHA512].contains(type), let hash = Hash(type)
-                else {
-                    throw .mechanismInvalid
-                }
-                session.digest = hash
-                session.hasDigestParts = false
+        try module.with(session) { session throws(ReturnValue) in
+            guard session.digest == nil else { throw .operationActive }
+            let type = try unsafe plain(mechanism)
+            guard [CKM_SHA_1, CKM_SHA256, CKM_SHA384, CKM_SHA512].contains(type), let hash = Hash(type)
+            else {
+                throw .mechanismInvalid
             }
+            session.digest = hash
+            session.hasDigestParts = false
         }
     }
 }
@@ -46,14 +44,12 @@ func C_DigestUpdate(
     _ partCount: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                guard var hash = session.digest.take() else { throw .operationNotInitialized }
-                let input = try unsafe Input(part, partCount)
-                unsafe hash.update(input.octets)
-                session.digest = hash
-                session.hasDigestParts = true
-            }
+        try module.with(session) { session throws(ReturnValue) in
+            guard var hash = session.digest.take() else { throw .operationNotInitialized }
+            let input = try unsafe Input(part, partCount)
+            unsafe hash.update(input.octets)
+            session.digest = hash
+            session.hasDigestParts = true
         }
     }
 }
@@ -76,7 +72,7 @@ func C_GenerateRandom(
     _ count: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in try state.check(session) }
+        try module.check(session: session)
         guard unsafe random != nil, count <= Module.mostData else { throw .argumentsBad }
         unsafe RandomBytes.fill(UnsafeMutableRawBufferPointer(start: random, count: Int(count)))
     }
@@ -89,7 +85,7 @@ func C_SeedRandom(
     _ count: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in try state.check(session) }
+        try module.check(session: session)
         throw ReturnValue(code: CKR_RANDOM_SEED_NOT_SUPPORTED)
     }
 }
@@ -101,22 +97,20 @@ extension Module {
         _ output: @autoclosure () throws(ReturnValue) -> Output,
         _ last: (_ hash: inout Hash, _ hasParts: Bool) throws(ReturnValue) -> Void
     ) throws(ReturnValue) {
-        try withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                guard var hash = session.digest.take() else { throw .operationNotInitialized }
-                let output = try output()
-                do throws(ReturnValue) {
-                    if try output.asksForSize(hash.byteCount) {
-                        session.digest = hash
-                        return
-                    }
-                } catch {
+        try with(session) { session throws(ReturnValue) in
+            guard var hash = session.digest.take() else { throw .operationNotInitialized }
+            let output = try output()
+            do throws(ReturnValue) {
+                if try output.asksForSize(hash.byteCount) {
                     session.digest = hash
-                    throw error
+                    return
                 }
-                try last(&hash, session.hasDigestParts)
-                output.write(hash.finalize().span)
+            } catch {
+                session.digest = hash
+                throw error
             }
+            try last(&hash, session.hasDigestParts)
+            output.write(hash.finalize().span)
         }
     }
 }

@@ -12,7 +12,7 @@ func C_CreateObject(
     _ object: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in try state.check(session) }
+        try module.check(session: session)
         guard unsafe object != nil else { throw .argumentsBad }
         let template = try unsafe Template(attributes, count)
         // A private key that exists outside is none of the chip's.
@@ -42,10 +42,7 @@ func C_GetObjectSize(
     _ size: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.check(session)
-            _ = try state.object(object)
-        }
+        _ = try module.object(object, for: session)
         guard let size = unsafe size else { throw .argumentsBad }
         unsafe size.pointee = CK_UNAVAILABLE
     }
@@ -59,10 +56,7 @@ func C_GetAttributeValue(
     _ count: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        let object = try module.withState { state throws(ReturnValue) in
-            try state.check(session)
-            return try state.object(object)
-        }
+        let object = try module.object(object, for: session)
         guard count <= Template.most, unsafe count == 0 || attributes != nil else { throw .argumentsBad }
         // Each attribute is answered, and the last fault reported (section 5.7, "C_GetAttributeValue").
         var fault: ReturnValue?
@@ -115,10 +109,7 @@ func C_SetAttributeValue(
     _ count: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.check(session)
-            _ = try state.object(object)
-        }
+        _ = try module.object(object, for: session)
         _ = try unsafe Template(attributes, count)
         throw ReturnValue(code: CKR_ACTION_PROHIBITED)
     }
@@ -132,10 +123,8 @@ func C_FindObjectsInit(
     _ count: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                guard session.found == nil else { throw .operationActive }
-            }
+        try module.with(session) { session throws(ReturnValue) in
+            guard session.found == nil else { throw .operationActive }
         }
         let template = try unsafe Template(attributes, count)
         let wanted = try template.objectClass()
@@ -159,15 +148,13 @@ func C_FindObjects(
     _ count: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in try state.check(session) }
+        try module.check(session: session)
         guard let count = unsafe count, unsafe most == 0 || objects != nil else { throw .argumentsBad }
-        let some = try module.withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                guard let found = session.found else { throw .operationNotInitialized }
-                let some = found.prefix(Int(min(most, CK_ULONG(Module.mostObjects))))
-                session.found = found.dropFirst(some.count)
-                return Array(some)
-            }
+        let some = try module.with(session) { session throws(ReturnValue) in
+            guard let found = session.found else { throw .operationNotInitialized }
+            let some = found.prefix(Int(min(most, CK_ULONG(Module.mostObjects))))
+            session.found = found.dropFirst(some.count)
+            return Array(some)
         }
         for (index, handle) in some.enumerated() { unsafe objects.unsafelyUnwrapped[index] = handle }
         unsafe count.pointee = CK_ULONG(some.count)
@@ -177,11 +164,9 @@ func C_FindObjects(
 @c @implementation
 func C_FindObjectsFinal(_ session: CK_SESSION_HANDLE) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                guard session.found != nil else { throw .operationNotInitialized }
-                session.found = nil
-            }
+        try module.with(session) { session throws(ReturnValue) in
+            guard session.found != nil else { throw .operationNotInitialized }
+            session.found = nil
         }
     }
 }

@@ -72,17 +72,15 @@ func C_SignUpdate(
     _ partCount: CK_ULONG
 ) -> CK_RV {
     serve { module throws(ReturnValue) in
-        try module.withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                var signing = try session.begun
-                // Any fault here ends the signature (section 5.11).
-                session.signing = .none
-                guard signing.hash != nil else { throw ReturnValue(code: CKR_FUNCTION_NOT_SUPPORTED) }
-                let input = try unsafe Input(part, partCount)
-                unsafe signing.hash?.update(input.octets)
-                signing.hasParts = true
-                session.signing = .begun(signing)
-            }
+        try module.with(session) { session throws(ReturnValue) in
+            var signing = try session.begun
+            // Any fault here ends the signature (section 5.11).
+            session.signing = .none
+            guard signing.hash != nil else { throw ReturnValue(code: CKR_FUNCTION_NOT_SUPPORTED) }
+            let input = try unsafe Input(part, partCount)
+            unsafe signing.hash?.update(input.octets)
+            signing.hasParts = true
+            session.signing = .begun(signing)
         }
     }
 }
@@ -120,17 +118,13 @@ extension Module {
         _ output: @autoclosure () throws(ReturnValue) -> Output,
         _ digest: (Session.Signing) throws(ReturnValue) -> [UInt8]
     ) throws(ReturnValue) {
-        let begun = try withState { state throws(ReturnValue) in
-            try state.with(session) { session throws(ReturnValue) in
-                try session.end(try output())
-            }
+        let begun = try with(session) { session throws(ReturnValue) in
+            try session.end(try output())
         }
         guard let (signing, output) = begun else { return }
         defer {
             // The session, or the library, may have been closed meanwhile.
-            try? withState { state throws(ReturnValue) in
-                try state.with(session) { session in session.signing = .none }
-            }
+            try? with(session) { session in session.signing = .none }
         }
         let made = try use(signing.key, .sign(digest: number(of: try digest(signing))), for: session)
         made.withOctets { output.write($0) }
