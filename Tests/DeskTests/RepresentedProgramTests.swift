@@ -32,7 +32,7 @@ struct RepresentedProgramTests {
         return world.desk.visit(by: asker)
     }
 
-    private func named(_ program: String?, isStill: (@Sendable () -> Bool)? = { true }) -> Asker.Represented {
+    private func named(_ program: String?, isStill: (@Sendable () -> Bool)? = { true }) -> Asker {
         let look =
             program.map {
                 ProgramLook(processStart: 7, program: RunningProgram(path: $0, isStill: isStill ?? { true }))

@@ -8,23 +8,12 @@ import Synchronization
 /// program. A process that executes another program, or shares its channel with another process, is an unknown program
 /// from then on: the process that has the channel now may have had it before.
 package final class Asker: Sendable {
-    /// A program for which a door asks, as the door named it.
-    package struct Represented: Sendable {
-        fileprivate var caller: Caller
-        fileprivate let isStill: (@Sendable () -> Bool)?
-
-        /// Describes the program; `isStill` checks whether its process still runs it, nil if it could not be identified.
-        init(_ caller: Caller, isStill: (@Sendable () -> Bool)?) {
-            self.caller = caller
-            self.isStill = isStill
-        }
-    }
-
     private let ownRole: AskerRole
     /// Whether it may ask for other programs.
     let mayRepresent: Bool
     private let isDoor = Atomic(false)
-    private let represented = Guarded<Represented?>(nil)
+    /// The program for which it asks, if it is a door.
+    private let represented = Guarded<Asker?>(nil)
     private let named: Caller
     private let namedGroups: EntitledGroups
     /// Whether the process still runs the original program; nil if that program could not be identified.
@@ -66,7 +55,7 @@ package final class Asker: Sendable {
     /// Asks for this program from now on, as the door said.
     ///
     /// - Returns: false if it may not, or asks for a program already: a connection is one program's.
-    func represent(_ program: Represented) -> Bool {
+    func represent(_ program: Asker) -> Bool {
         guard mayRepresent, !isAnother else { return false }
         let isFirst = represented.withLock { represented in
             guard represented == nil else { return false }
@@ -77,25 +66,8 @@ package final class Asker: Sendable {
         return isFirst
     }
 
-    /// Checks whether the process of the program for which it asks still runs it; it has no name from then on.
-    ///
-    /// - Returns: false if it no longer does, the first time this is seen.
-    private func checkRepresented() -> Bool {
-        guard isDoor.load(ordering: .acquiring) else { return true }
-        return represented.withLock { represented in
-            guard let program = represented, program.caller.program != nil, let isStill = program.isStill,
-                !isStill()
-            else { return true }
-            represented?.caller = Caller(
-                uid: program.caller.uid,
-                pid: program.caller.pid,
-                processStart: program.caller.processStart,
-                program: nil,
-                accessGroup: program.caller.accessGroup,
-                door: program.caller.door
-            )
-            return false
-        }
+    private var program: Asker? {
+        isDoor.load(ordering: .acquiring) ? represented.withLock(\.self) : nil
     }
 
     /// Whether another program has the channel, as of the last ``check()``.
@@ -103,9 +75,7 @@ package final class Asker: Sendable {
 
     /// The caller's identity, as of the last ``check()``.
     package var caller: Caller {
-        if isUnknown.load(ordering: .acquiring) { return unknown }
-        guard isDoor.load(ordering: .acquiring) else { return named }
-        return represented.withLock { $0?.caller } ?? named
+        isUnknown.load(ordering: .acquiring) ? unknown : program?.caller ?? named
     }
 
     /// The original program; nil if it could not be identified.
@@ -128,12 +98,12 @@ package final class Asker: Sendable {
             ? EntitledGroups(own: unknown.accessGroup, granted: []) : namedGroups
     }
 
-    /// Checks whether the process still runs the original program.
+    /// Checks whether the process still runs the original program, and so does that for which it asks.
     ///
     /// - Returns: false if it no longer does, the first time this is seen.
     func check() -> Bool {
-        guard let isStill, !isUnknown.load(ordering: .acquiring) else { return checkRepresented() }
-        return isStill() ? checkRepresented() : !becomesUnknown()
+        guard let isStill, !isUnknown.load(ordering: .acquiring) else { return program?.check() ?? true }
+        return isStill() ? program?.check() ?? true : !becomesUnknown()
     }
 
     /// Checks whether the process that sent a request is the original one.

@@ -78,7 +78,7 @@ package struct ClientIdentity: Sendable {
         uid: UInt32,
         pid: Int32,
         _ look: ProgramLook
-    ) -> Asker.Represented {
+    ) -> Asker {
         let caller = Caller(
             uid: uid,
             pid: pid,
@@ -87,7 +87,15 @@ package struct ClientIdentity: Sendable {
             accessGroup: .secretService,
             door: .secretService
         )
-        return Asker.Represented(caller, isStill: look.program?.isStill)
+        // A program that could not be looked up has no name, and the items of the Secret Service all the same.
+        return Asker(
+            caller,
+            role: .door,
+            groups: EntitledGroups(own: .secretService, granted: []),
+            unknownGroup: .secretService,
+            fault: nil,
+            isStill: look.program?.isStill
+        )
     }
 
     /// The groups that a caller may use.

@@ -44,7 +44,7 @@ package final class Visit: Sendable {
     /// Asks for this program from now on.
     ///
     /// - Throws: ``KeychainError`` with `errSecMissingEntitlement` if the caller is no door, or asks for a program already.
-    package func represent(_ program: Asker.Represented) throws(KeychainError) {
+    package func represent(_ program: Asker) throws(KeychainError) {
         guard asker.represent(program) else {
             desk.failures.recordRefusal("represent called again, or by a program that is no door", by: caller)
             throw KeychainError(.missingEntitlement)

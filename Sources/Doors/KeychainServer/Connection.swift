@@ -32,7 +32,7 @@ final class Connection: Sendable {
         of asker: Asker,
         at desk: Desk,
         limits: RequestLimits,
-        identify: @escaping @Sendable (RepresentedProgram) -> Asker.Represented
+        identify: @escaping @Sendable (RepresentedProgram) -> Asker
     ) throws(ServerError) {
         executor = try ConnectionExecutor()
         visit = desk.visit(by: asker)

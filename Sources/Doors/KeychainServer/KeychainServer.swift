@@ -137,7 +137,7 @@ package final class KeychainServer: Sendable {
     }
 
     /// The program of a process, if that is still the one that the door saw.
-    private func represented(_ program: RepresentedProgram) -> Asker.Represented {
+    private func represented(_ program: RepresentedProgram) -> Asker {
         let handle = clinux_pidfd_open(program.process)
         var look = ProgramLook.nothing
         if handle >= 0 {

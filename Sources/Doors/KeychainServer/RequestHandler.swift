@@ -9,7 +9,7 @@ struct RequestHandler: Sendable {
 
     let visit: Visit
     /// Identifies the program for which a door asks.
-    let identify: @Sendable (RepresentedProgram) -> Asker.Represented
+    let identify: @Sendable (RepresentedProgram) -> Asker
     /// Whether a short reply can be sent without waiting for the client to read.
     let hasRoom: @Sendable () -> Bool
 

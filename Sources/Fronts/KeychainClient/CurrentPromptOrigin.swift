@@ -9,15 +9,7 @@ extension PromptOrigin {
     public static func current() -> PromptOrigin {
         let terminal = Terminal.ofStandardDescriptors() ?? Terminal.controlling()
         if let terminal { TerminalModes.remember(terminal) }
-        return PromptOrigin(
-            terminal: terminal,
-            terminalType: terminal.flatMap { _ in ProcessEnvironment.variable("TERM") },
-            display: ProcessEnvironment.variable("DISPLAY"),
-            waylandDisplay: ProcessEnvironment.variable("WAYLAND_DISPLAY"),
-            xAuthority: ProcessEnvironment.variable("XAUTHORITY"),
-            characterType: ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first,
-            language: ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first
-        )
+        return PromptOrigin(terminal: terminal, variable: ProcessEnvironment.variable)
     }
 
     /// The path `/dev/…` of this process's controlling terminal, from the device number that the kernel

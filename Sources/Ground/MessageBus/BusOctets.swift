@@ -23,14 +23,7 @@ package final class BusOctets: Hashable, Sendable {
 
     /// Compares the bytes, in a time that depends on their number only.
     package static func == (left: BusOctets, right: BusOctets) -> Bool {
-        guard left.secret.count == right.secret.count else { return false }
-        return left.secret.withOctets { left in
-            right.secret.withOctets { right in
-                var difference: UInt8 = 0
-                for index in left.indices { difference |= left[index] ^ right[index] }
-                return difference == 0
-            }
-        }
+        left.secret.withOctets { left in right.secret.withOctets { ConstantTime.areEqual(left, $0) } }
     }
 
     /// Hashes the number of bytes: a secret stays where it is.

@@ -107,6 +107,12 @@ package indirect enum BusValue: Hashable, Sendable {
         return octets
     }
 
+    /// The paths of an `ao`; nil for anything else.
+    package var paths: [String]? {
+        guard case .array(of: "o", let elements) = self else { return nil }
+        return elements.compactMap(\.text)
+    }
+
     /// An array of object paths.
     package static func paths(_ paths: [String]) -> BusValue {
         .array(of: "o", paths.map(BusValue.objectPath))

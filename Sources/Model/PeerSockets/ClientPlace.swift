@@ -22,27 +22,15 @@ package struct ClientPlace {
     package init(of pid: Int32, terminal told: UInt64?) {
         let stat = ProcessStat(of: pid)
         let variables = Self.words("/proc/\(pid)/environ", atMost: Self.longestEnvironment)
-        func variable(_ names: String...) -> String? {
-            for name in names {
-                let start = name + "="
-                if let found = variables.first(where: { $0.hasPrefix(start) }), found.count > start.count {
-                    return String(found.dropFirst(start.count))
-                }
-            }
-            return nil
+        func variable(_ name: String) -> String? {
+            let start = name + "="
+            let found = variables.first { $0.hasPrefix(start) && $0.count > start.count }
+            return found.map { String($0.dropFirst(start.count)) }
         }
         let isInForeground = stat.map { $0.foregroundGroup == $0.processGroup } ?? true
         let device = stat?.terminal ?? told
         let terminal = isInForeground ? device.flatMap { TerminalPath.path(ofDevice: $0) } : nil
-        origin = PromptOrigin(
-            terminal: terminal,
-            terminalType: terminal.flatMap { _ in variable("TERM") },
-            display: variable("DISPLAY"),
-            waylandDisplay: variable("WAYLAND_DISPLAY"),
-            xAuthority: variable("XAUTHORITY"),
-            characterType: variable("LC_ALL", "LC_CTYPE", "LANG"),
-            language: variable("LC_ALL", "LC_MESSAGES", "LANG")
-        )
+        origin = PromptOrigin(terminal: terminal, variable: variable)
         arguments = Self.words("/proc/\(pid)/cmdline", atMost: Self.longestArguments)
         parents = Self.parents(of: stat)
     }

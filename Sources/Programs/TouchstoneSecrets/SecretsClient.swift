@@ -186,28 +186,19 @@ final class SecretsClient: Sendable {
     /// What a box says, and where it is shown: on the program's terminal, if it is in the foreground there, else on its display or the
     /// door's.
     func fields(_ reason: String, _ lines: [String] = []) -> PromptFields {
-        var origin = shared.place
-        var lines = lines
-        if ProcessStat(of: program.process)?.start == program.start {
-            let place = ClientPlace(of: program.process, terminal: nil)
-            if place.origin.terminal != nil { origin.terminal = place.origin.terminal }
-            origin.terminalType = place.origin.terminalType ?? origin.terminalType
-            if place.origin.display != nil || place.origin.waylandDisplay != nil {
-                origin.display = place.origin.display
-                origin.waylandDisplay = place.origin.waylandDisplay
-                origin.xAuthority = place.origin.xAuthority
-            }
-            origin.characterType = place.origin.characterType ?? origin.characterType
-            origin.language = place.origin.language ?? origin.language
-            if !place.parents.isEmpty {
-                lines.append("Started by: \(place.parents.joined(separator: ", "))")
-            }
+        let isThere = ProcessStat(of: program.process)?.start == program.start
+        let place = isThere ? ClientPlace(of: program.process, terminal: nil) : nil
+        var origin = place?.origin ?? PromptOrigin()
+        if origin.display == nil, origin.waylandDisplay == nil {
+            origin.display = shared.place.display
+            origin.waylandDisplay = shared.place.waylandDisplay
+            origin.xAuthority = shared.place.xAuthority
         }
-        return PromptFields(
-            origin: origin,
-            reason: reason,
-            details: PromptDetails(items: lines)
-        )
+        origin.characterType = origin.characterType ?? shared.place.characterType
+        origin.language = origin.language ?? shared.place.language
+        let parents = place?.parents ?? []
+        let start = parents.isEmpty ? [] : ["Started by: \(parents.joined(separator: ", "))"]
+        return PromptFields(origin: origin, reason: reason, details: PromptDetails(items: lines + start))
     }
 
     // MARK: Grants

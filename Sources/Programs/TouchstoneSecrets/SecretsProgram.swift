@@ -98,13 +98,7 @@ struct SecretsEnvironment {
         return SecretsEnvironment(
             busAddress: variable("DBUS_SESSION_BUS_ADDRESS")
                 ?? (unsafe access(inRuntime, F_OK) == 0 ? "unix:path=\(inRuntime)" : nil),
-            place: PromptOrigin(
-                display: variable("DISPLAY"),
-                waylandDisplay: variable("WAYLAND_DISPLAY"),
-                xAuthority: variable("XAUTHORITY"),
-                characterType: variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG"),
-                language: variable("LC_ALL") ?? variable("LC_MESSAGES") ?? variable("LANG")
-            ),
+            place: PromptOrigin(terminal: nil, variable: variable),
             keychain: keychain()
         )
     }

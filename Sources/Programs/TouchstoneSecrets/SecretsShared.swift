@@ -123,9 +123,4 @@ final class SecretsShared: Sendable {
     func unlock(_ collection: String) {
         if locked.withLock({ $0.remove(collection) }) != nil { tellLock(of: collection, isLocked: false) }
     }
-
-    // MARK: Time
-
-    /// Seconds since 1970.
-    static var now: UInt64 { UInt64(max(0, time(nil))) }
 }

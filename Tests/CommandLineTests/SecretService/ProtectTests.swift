@@ -62,7 +62,7 @@ struct ProtectTests {
             let before = world.keychain.boxes.count
             let end = try await client.show(try await client.unlock([item]).prompt)
             let start = ContinuousClock.now
-            #expect(!end.isDismissed && end.result.objectPaths == [item])
+            #expect(!end.isDismissed && end.result.paths == [item])
             #expect(world.keychain.boxes.count == before + 1)
             // Another client gets nothing from it.
             let isSecondLocked = await isLocked(item, for: second)
@@ -104,7 +104,7 @@ struct ProtectTests {
         #expect(try await world.touchstone("protect", name(of: item)).status == 0)
         try world.keychain.setCancels(true)
         let end = try await client.show(try await client.unlock([item]).prompt)
-        #expect(end.isDismissed && end.result.objectPaths == [])
+        #expect(end.isDismissed && end.result.paths == [])
         #expect(await isLocked(item, for: client))
         try world.keychain.setCancels(false)
         #expect(try await !client.show(try await client.unlock([item]).prompt).isDismissed)
@@ -148,7 +148,7 @@ struct ProtectTests {
         // Two items of one rule need one gesture.
         let boxes = world.keychain.boxes.count
         let end = try await client.show(try await client.unlock([later, item]).prompt)
-        #expect(end.result.objectPaths == [later, item])
+        #expect(end.result.paths == [later, item])
         #expect(world.keychain.boxes.count == boxes + 1)
         #expect(try await client.read([item, later]) == [item: "new", later: SecretServiceWorld.secret])
 
@@ -221,7 +221,7 @@ struct ProtectTests {
         let before = world.keychain.boxes.count
         let some = Array(items.prefix(7))
         let end = try await client.show(try await client.unlock(some).prompt)
-        #expect(end.result.objectPaths == some && world.keychain.boxes.count == before + 1)
+        #expect(end.result.paths == some && world.keychain.boxes.count == before + 1)
         let box = try #require(world.keychain.boxes.last)
         for index in 0..<7 { #expect(box.contains("'s\(index)'"), "\(box)") }
         #expect(box.contains("Started by: "))
@@ -231,7 +231,7 @@ struct ProtectTests {
         try world.keychain.stop(with: SIGTERM)
         #expect(try await world.touchstone("status").status == 0)
         let cold = try await client.show(try await client.unlock(items).prompt)
-        #expect(cold.isDismissed && cold.result.objectPaths == [])
+        #expect(cold.isDismissed && cold.result.paths == [])
         #expect(try await client.read(items).isEmpty)
         #expect(try await client.search(["n": "many"]).locked.count == 9)
     }

@@ -53,7 +53,7 @@ struct SecretServiceLockTests {
         let (unlocked, prompt) = try await other.unlock([spelled])
         #expect(unlocked.isEmpty && prompt != "/")
         let end = try await other.show(prompt)
-        #expect(!end.isDismissed && end.result.objectPaths == [spelled])
+        #expect(!end.isDismissed && end.result.paths == [spelled])
         #expect(world.keychain.boxes.count == before + 1)
         #expect(world.keychain.boxes.last?.contains("Unlock the collection 'login'.") == true)
         #expect(try await client.read(item) == SecretServiceWorld.secret)
@@ -98,13 +98,13 @@ struct SecretServiceLockTests {
                 == SecretsPeer.isLocked
         )
         #expect(
-            try await other.property(Self.login, SecretsPeer.collection, "Items")?.objectPaths?.count == 1
+            try await other.property(Self.login, SecretsPeer.collection, "Items")?.paths?.count == 1
         )
 
         let before = world.keychain.boxes.count
         let prompt = try await client.unlock([promise]).prompt
         let end = try await client.show(prompt)
-        #expect(!end.isDismissed && end.result.objectPaths == [promise])
+        #expect(!end.isDismissed && end.result.paths == [promise])
         #expect(world.keychain.boxes.count == before + 1)
         #expect(world.keychain.boxes.last?.contains("the Secret Service, for ") == true)
         #expect(try await client.read([promise]) == [promise: SecretServiceWorld.secret])
@@ -118,7 +118,7 @@ struct SecretServiceLockTests {
         try await makeCold()
         let promise = try #require(try await client.search(["user": "nobody"]).locked.first)
         let end = try await client.show(try await client.unlock([promise]).prompt)
-        #expect(!end.isDismissed && end.result.objectPaths == [])
+        #expect(!end.isDismissed && end.result.paths == [])
         #expect(
             await client.fault(promise, SecretsPeer.item, "GetSecret", [.objectPath(client.session)])
                 == SecretsPeer.noSuchObject
@@ -161,7 +161,7 @@ struct SecretServiceLockTests {
         #expect(await other.fault(waiting, prompting, "Dismiss") == SecretsPeer.unknownObject)
         _ = try await client.call(waiting, prompting, "Dismiss")
         let dismissed = try await client.end(of: waiting)
-        #expect(dismissed.isDismissed && dismissed.result.objectPaths == [])
+        #expect(dismissed.isDismissed && dismissed.result.paths == [])
         #expect(await client.fault(waiting, prompting, "Prompt", [.string("")]) == SecretsPeer.unknownObject)
 
         try world.keychain.setCancels(true)

@@ -285,7 +285,7 @@ struct SecretServiceTests {
         let (item, _) = try await client.create("kept", ["n": "1"])
         #expect(
             try await client.property(Self.root + "/aliases/default", SecretsPeer.collection, "Items")?
-                .objectPaths == [item]
+                .paths == [item]
         )
         let (brief, _) = try await client.create(
             "brief",
@@ -325,7 +325,7 @@ struct SecretServiceTests {
         let second = try await make("My work/../é")
         #expect(second == work + "_2")
         #expect(
-            try await client.property(Self.root, SecretsPeer.service, "Collections")?.objectPaths?.count == 4
+            try await client.property(Self.root, SecretsPeer.service, "Collections")?.paths?.count == 4
         )
         let (item, _) = try await client.create("w", ["n": "w"], in: Self.root + "/aliases/work")
         #expect(item.hasPrefix(work + "/"))
@@ -335,11 +335,11 @@ struct SecretServiceTests {
                 SecretsPeer.collection,
                 "SearchItems",
                 [.textPairs(["n": "w"])]
-            )[0].objectPaths == []
+            )[0].paths == []
         )
         #expect(
             try await client.call(work, SecretsPeer.collection, "SearchItems", [.textPairs(["n": "w"])])[0]
-                .objectPaths == [item]
+                .paths == [item]
         )
         _ = try await client.call(
             work,

@@ -253,11 +253,3 @@ struct SecretsPeer: Sendable {
         }
     }
 }
-
-extension BusValue {
-    /// An array of object paths.
-    var objectPaths: [String]? {
-        guard case .array(of: "o", _) = self else { return nil }
-        return texts
-    }
-}

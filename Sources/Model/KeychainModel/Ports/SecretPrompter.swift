@@ -169,6 +169,24 @@ public struct PromptOrigin: Sendable, Hashable {
     /// Set by the daemon, never part of a message.
     public var client: PromptClient?
 
+    /// The place that a program's variables tell, beside its terminal.
+    ///
+    /// - Parameters:
+    ///   - terminal: its terminal; nil for none.
+    ///   - variable: looks up a variable of its environment; nil for an empty one.
+    package init(terminal: String?, variable: (String) -> String?) {
+        func first(_ names: String...) -> String? { names.lazy.compactMap(variable).first }
+        self.init(
+            terminal: terminal,
+            terminalType: terminal.flatMap { _ in variable("TERM") },
+            display: variable("DISPLAY"),
+            waylandDisplay: variable("WAYLAND_DISPLAY"),
+            xAuthority: variable("XAUTHORITY"),
+            characterType: first("LC_ALL", "LC_CTYPE", "LANG"),
+            language: first("LC_ALL", "LC_MESSAGES", "LANG")
+        )
+    }
+
     /// Describes a place; without arguments, no place.
     public init(
         terminal: String? = nil,

@@ -71,6 +71,26 @@ struct BusFault: Error, Equatable {
     }
 }
 
+/// What `body` returns; nil while the keychain is locked and nothing is known of its items.
+func unlessLocked<R>(_ body: () throws(BusFault) -> R) throws(BusFault) -> R? {
+    do throws(BusFault) {
+        return try body()
+    } catch {
+        guard error == .isLocked else { throw error }
+        return nil
+    }
+}
+
+/// What `body` returns; an error of the keychain becomes an error reply.
+@discardableResult
+func replying<R: ~Copyable>(_ body: () throws(KeychainError) -> R) throws(BusFault) -> R {
+    do throws(KeychainError) {
+        return try body()
+    } catch {
+        throw BusFault(error)
+    }
+}
+
 extension SecretItemContent {
     /// - Throws: ``BusFault`` if it cannot be stored.
     func checkLimits() throws(BusFault) {

@@ -17,6 +17,8 @@ enum SecretNames {
 
     /// The collection that is there without having been made, by the name that clients know.
     static let defaultCollection = "login"
+    /// The alias of the collection for programs that name none; it stands for that one until a client sets it.
+    static let defaultAlias = "default"
     /// The collection in the memory of the door.
     static let sessionCollection = "session"
 }

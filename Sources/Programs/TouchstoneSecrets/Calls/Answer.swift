@@ -63,29 +63,28 @@ extension SecretsClient {
     /// The collection that an alias stands for; nil if it stands for none.
     func collection(alias name: String) throws(BusFault) -> String? {
         switch name {
-        case SecretNames.sessionCollection: return SecretNames.sessionCollection
-        case SecretNames.defaultCollection: return SecretNames.defaultCollection
-        case "default":
-            do throws(BusFault) {
-                guard let set = try store.alias(name), try isCollection(set) else { break }
-                return set
-            } catch {
-                guard error == .isLocked else { throw error }
-            }
-            return SecretNames.defaultCollection
-        default:
-            guard let set = try store.alias(name), try isCollection(set) else { return nil }
-            return set
+        case SecretNames.sessionCollection, SecretNames.defaultCollection: return name
+        case SecretNames.defaultAlias:
+            let set =
+                try unlessLocked { () throws(BusFault) -> String? in try collection(setAs: name) } ?? nil
+            return set ?? SecretNames.defaultCollection
+        default: return try collection(setAs: name)
         }
-        return SecretNames.defaultCollection
+    }
+
+    /// The collection that a client let an alias stand for, if it is there.
+    private func collection(setAs alias: String) throws(BusFault) -> String? {
+        guard let set = try store.alias(alias), try isCollection(set) else { return nil }
+        return set
     }
 
     /// The aliases of a collection, whose paths are its own too.
     func aliases(of collection: String) -> [String] {
         guard collection != SecretNames.sessionCollection else { return [] }
-        var names = (try? store.aliases())?.filter { $0.value == collection }.map(\.key) ?? []
+        let set = (try? store.aliases()) ?? [:]
+        var names = set.filter { $0.value == collection }.map(\.key)
         if collection == SecretNames.defaultCollection {
-            if (try? store.alias("default")) ?? nil == nil { names.append("default") }
+            if set[SecretNames.defaultAlias] == nil { names.append(SecretNames.defaultAlias) }
             names.append(SecretNames.defaultCollection)
         }
         return names.sorted()
@@ -109,21 +108,15 @@ extension SecretsClient {
             return .session(item)
         }
         if let promise = promise(name) {
-            do throws(BusFault) {
-                guard let item = try keep(promise) else { throw .noSuchObject(path) }
-                return .stored(item)
-            } catch {
-                guard error == .isLocked else { throw error }
-                return .promised(promise)
+            let kept = try unlessLocked { () throws(BusFault) in
+                try store.items(in: promise.collection, having: promise.attributes)
             }
+            guard let kept else { return .promised(promise) }
+            guard let item = kept.first else { throw .noSuchObject(path) }
+            return .stored(item)
         }
         guard let item = try store.item(name, in: collection) else { throw .noSuchObject(path) }
         return .stored(item)
-    }
-
-    /// The item that a promised one stands for; nil if the search finds none.
-    func keep(_ promise: Promise) throws(BusFault) -> SecretItem? {
-        try store.items(in: promise.collection, having: promise.attributes).first
     }
 
     // MARK: Introspection
@@ -132,18 +125,7 @@ extension SecretsClient {
         let object = SecretObject(path)
         switch object {
         case nil:
-            let prefix = path == "/" ? "/" : path + "/"
-            let below = [SecretNames.root, SecretNames.root + "/collection", SecretNames.root + "/aliases"]
-            let children = below.filter { $0.hasPrefix(prefix) }
-                .compactMap { $0.dropFirst(prefix.count).split(separator: "/").first.map(String.init) }
-            if path == SecretNames.root + "/collection" {
-                return Introspection.document(of: nil, children: try collectionNames())
-            }
-            if path == SecretNames.root + "/aliases" {
-                return Introspection.document(of: nil, children: ["default", "login"])
-            }
-            guard !children.isEmpty else { throw .unknownObject(path) }
-            return Introspection.document(of: nil, children: [children[0]])
+            return Introspection.document(of: nil, children: try children(of: path))
         case .service?:
             return Introspection.document(of: .service, children: ["aliases", "collection"])
         case .collection?, .alias?:
@@ -154,6 +136,21 @@ extension SecretsClient {
         case .prompt?: _ = try prompt(path)
         }
         return Introspection.document(of: object, children: [])
+    }
+
+    /// The nodes below a path that is no object's.
+    private func children(of path: String) throws(BusFault) -> [String] {
+        switch path {
+        case SecretNames.root + "/collection": return try collectionNames()
+        case SecretNames.root + "/aliases": return [SecretNames.defaultAlias, SecretNames.defaultCollection]
+        default:
+            // A part of the path to the service.
+            let prefix = path == "/" ? path : path + "/"
+            guard SecretNames.root.hasPrefix(prefix),
+                let next = SecretNames.root.dropFirst(prefix.count).split(separator: "/").first
+            else { throw .unknownObject(path) }
+            return [String(next)]
+        }
     }
 }
 

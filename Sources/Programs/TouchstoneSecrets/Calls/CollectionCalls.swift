@@ -28,12 +28,8 @@ extension SecretsClient {
         if collection == SecretNames.sessionCollection {
             return shared.sessionItems.items(having: pairs).map(\.path)
         }
-        do throws(BusFault) {
-            return try store.items(in: collection, having: pairs).map(\.path)
-        } catch {
-            guard error == .isLocked else { throw error }
-            return [promise(pairs, in: collection)]
-        }
+        let items = try unlessLocked { () throws(BusFault) in try store.items(in: collection, having: pairs) }
+        return items?.map(\.path) ?? [promise(pairs, in: collection)]
     }
 
     private func delete(collection: String) throws(BusFault) -> String {
@@ -100,7 +96,7 @@ extension SecretsClient {
         }
         if collection == SecretNames.sessionCollection {
             let (item, isNew) = try shared.sessionItems
-                .store(content, secret.take(), replaces: replaces, at: SecretsShared.now)
+                .store(content, secret.take(), replaces: replaces)
             tell(isNew ? "ItemCreated" : "ItemChanged", of: item.path, in: collection)
             return item.path
         }

@@ -45,19 +45,23 @@ extension SecretsClient {
                 result = try Self.secret(secret, item.content.contentType, session, path)
             }
         case .stored(let item):
-            guard !isLocked(item) else { throw .isLocked }
-            let take: (Span<UInt8>) throws(BusFault) -> Void = { secret throws(BusFault) in
+            try read(item) { secret throws(BusFault) in
                 result = try Self.secret(secret, item.content.contentType, session, path)
-            }
-            if item.needsGesture {
-                try read(granted: item, take)
-            } else {
-                try store.secrets(of: [item]) { _, secret throws(BusFault) in try take(secret) }
             }
         }
         // What was unlocked may be locked, or gone, by now.
         guard let result else { throw .isLocked }
         return result
+    }
+
+    /// Reads an item that is unlocked for this client.
+    private func read(
+        _ item: SecretItem,
+        _ body: (Span<UInt8>) throws(BusFault) -> Void
+    ) throws(BusFault) {
+        guard !isLocked(item) else { throw .isLocked }
+        if item.needsGesture { return try read(granted: item, body) }
+        try store.secrets(of: [item]) { _, secret throws(BusFault) in try body(secret) }
     }
 
     /// Reads an item for which the user gave a gesture.
@@ -78,9 +82,8 @@ extension SecretsClient {
         switch item {
         case .promised: throw .isLocked
         case .session(let item):
-            var content = item.content
-            content.contentType = read.contentType
-            try shared.sessionItems.change(item.name, to: content, octets.take(), at: SecretsShared.now)
+            let secret = try octets.take()
+            shared.sessionItems.change(item.name, secret) { $0.contentType = read.contentType }
             tell("ItemChanged", of: item.path, in: SecretNames.sessionCollection)
         case .stored(let item):
             guard !shared.isLocked(item.collection) else { throw .isLocked }
@@ -95,15 +98,11 @@ extension SecretsClient {
 
     /// Renames an item.
     func set(label: String, of item: FoundItem) throws(BusFault) {
-        var content = SecretItemContent()
-        content.label = label
-        try content.checkLimits()
+        try SecretItemContent(label: label).checkLimits()
         switch item {
         case .promised: throw .isLocked
         case .session(let item):
-            content = item.content
-            content.label = label
-            shared.sessionItems.change(item.name, to: content, at: SecretsShared.now)
+            shared.sessionItems.change(item.name) { $0.label = label }
             tell("ItemChanged", of: item.path, in: SecretNames.sessionCollection)
         case .stored(let item):
             guard !shared.isLocked(item.collection) else { throw .isLocked }
@@ -118,27 +117,19 @@ extension SecretsClient {
         switch item {
         case .promised: throw .isLocked
         case .session(let item):
-            var content = item.content
-            content.attributes = attributes
-            shared.sessionItems.change(item.name, to: content, at: SecretsShared.now)
+            shared.sessionItems.change(item.name) { $0.attributes = attributes }
             tell("ItemChanged", of: item.path, in: SecretNames.sessionCollection)
         case .stored(let item):
-            guard !isLocked(item) else { throw .isLocked }
             var content = item.content
             content.attributes = attributes
             // Attributes can be removed only with the whole item, which is written with its own secret.
             var secret: SecretBytes?
-            let copy: (Span<UInt8>) throws(BusFault) -> Void = { octets throws(BusFault) in
+            try read(item) { octets throws(BusFault) in
                 do throws(SecretMemoryError) {
                     secret = try SecretBytes(lockedCopy: octets)
                 } catch {
                     throw .noMemory
                 }
-            }
-            if item.needsGesture {
-                try read(granted: item, copy)
-            } else {
-                try store.secrets(of: [item]) { _, octets throws(BusFault) in try copy(octets) }
             }
             guard let secret = secret.take() else { throw .isLocked }
             try store.replace(item, by: content, secret)

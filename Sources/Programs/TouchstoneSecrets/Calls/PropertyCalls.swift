@@ -54,23 +54,22 @@ extension SecretsClient {
         ofCollection collection: String,
         only name: String?
     ) throws(BusFault) -> [String: BusValue] {
-        var (label, created, modified) = (collection, UInt64(0), UInt64(0))
-        if collection == SecretNames.defaultCollection { label = "Login" }
-        if collection == SecretNames.sessionCollection { label = "Session" }
-        var isLocked = collection != SecretNames.sessionCollection && shared.isLocked(collection)
+        var record: SecretStore.Collection?
+        var isLocked = false
         if collection != SecretNames.sessionCollection {
-            do throws(BusFault) {
-                if let record = try store.collection(collection) {
-                    (label, created, modified) = (record.label, record.created, record.modified)
-                }
-            } catch {
-                guard error == .isLocked else { throw error }
-                isLocked = true
-            }
+            let found = try unlessLocked { () throws(BusFault) in try store.collection(collection) }
+            record = found ?? nil
+            isLocked = found == nil || shared.isLocked(collection)
         }
+        let usual =
+            switch collection {
+            case SecretNames.defaultCollection: "Login"
+            case SecretNames.sessionCollection: "Session"
+            default: collection
+            }
         var properties: [String: BusValue] = [
-            "Label": .string(label), "Locked": .boolean(isLocked), "Created": .uint64(created),
-            "Modified": .uint64(modified),
+            "Label": .string(record?.label ?? usual), "Locked": .boolean(isLocked),
+            "Created": .uint64(record?.created ?? 0), "Modified": .uint64(record?.modified ?? 0),
         ]
         if name == nil || name == "Items" { properties["Items"] = .paths(try paths(in: collection)) }
         return properties
@@ -114,9 +113,7 @@ extension SecretsClient {
     }
 
     private func rename(collection: String, to label: String) throws(BusFault) {
-        var content = SecretItemContent()
-        content.label = label
-        try content.checkLimits()
+        try SecretItemContent(label: label).checkLimits()
         guard collection != SecretNames.sessionCollection else { throw .readOnly("Label") }
         guard !shared.isLocked(collection) else { throw .isLocked }
         try store.write(collection: collection, label: label)

@@ -32,8 +32,8 @@ extension SecretsClient {
             return [try secrets(of: paths, session)]
         case ("ReadAlias", 1):
             guard case .string(let name)? = first else { break }
-            let collection = try readAlias(name)
-            return [.objectPath(collection.map { SecretObject.collection($0).path } ?? "/")]
+            let found = try unlessLocked { () throws(BusFault) -> String? in try collection(alias: name) }
+            return [.objectPath((found ?? nil).map { SecretObject.collection($0).path } ?? "/")]
         case ("SetAlias", 2):
             guard case .string(let name)? = first, case .objectPath(let path)? = second else { break }
             try setAlias(name, path)
@@ -50,13 +50,9 @@ extension SecretsClient {
 
     /// The names of all collections; of those that were made none is known while the keychain is locked.
     func collectionNames() throws(BusFault) -> [String] {
-        var names = [SecretNames.defaultCollection]
-        do throws(BusFault) {
-            names += try store.collections().map(\.name).filter { $0 != SecretNames.defaultCollection }
-        } catch {
-            guard error == .isLocked else { throw error }
-        }
-        return names + [SecretNames.sessionCollection]
+        let made = try unlessLocked { () throws(BusFault) in try store.collections().map(\.name) } ?? []
+        return [SecretNames.defaultCollection] + made.filter { $0 != SecretNames.defaultCollection }
+            + [SecretNames.sessionCollection]
     }
 
     private func createCollection(_ properties: BusValue, _ alias: String) throws(BusFault) -> [BusValue] {
@@ -92,15 +88,6 @@ extension SecretsClient {
         return SecretObject.collection(name).path
     }
 
-    private func readAlias(_ name: String) throws(BusFault) -> String? {
-        do throws(BusFault) {
-            return try collection(alias: name)
-        } catch {
-            guard error == .isLocked else { throw error }
-            return nil
-        }
-    }
-
     private func setAlias(_ name: String, _ path: String) throws(BusFault) {
         guard !name.isEmpty, name.utf8.count <= 64,
             name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }),
@@ -123,17 +110,12 @@ extension SecretsClient {
     private func search(_ pairs: [String: String]) throws(BusFault) -> (unlocked: [String], locked: [String])
     {
         try SecretItemContent.check(pairs)
-        var unlocked: [String] = []
-        var locked: [String] = []
-        do throws(BusFault) {
-            for item in try store.items(having: pairs) {
-                if isLocked(item) { locked.append(item.path) } else { unlocked.append(item.path) }
-            }
-        } catch {
-            guard error == .isLocked else { throw error }
-            locked.append(promise(pairs, in: nil))
+        let inMemory = shared.sessionItems.items(having: pairs).map(\.path)
+        guard let items = try unlessLocked({ () throws(BusFault) in try store.items(having: pairs) }) else {
+            return (inMemory, [promise(pairs, in: nil)])
         }
-        return (unlocked + shared.sessionItems.items(having: pairs).map(\.path), locked)
+        let locked = items.filter(isLocked).map(\.path)
+        return (items.filter { !isLocked($0) }.map(\.path) + inMemory, locked)
     }
 
     // MARK: Secrets
@@ -148,18 +130,14 @@ extension SecretsClient {
         }
         var free: [SecretItem] = []
         var names: [PersistentReference: String] = [:]
-        let known = try paths.count > 64 ? allItems() : nil
+        // Many are looked up together, also where the index is empty.
+        let known =
+            paths.count > 64 ? try unlessLocked { () throws(BusFault) in try store.itemsByPlace() } : nil
         for path in Self.once(paths) {
             guard case .item(let collection, let name)? = SecretObject(path) else { continue }
-            let found: FoundItem
-            if let item = known?[path] {
-                found = .stored(item)
-            } else {
-                do throws(BusFault) {
-                    found = try item(name, in: collection)
-                } catch {
-                    continue
-                }
+            let place = ItemIndex.Place(collection: collection, name: name)
+            guard let found = known?[place].map(FoundItem.stored) ?? (try? item(name, in: collection)) else {
+                continue
             }
             switch found {
             case .promised: continue
@@ -185,15 +163,6 @@ extension SecretsClient {
         return .array(of: "{o(oayays)}", entries)
     }
 
-    private func allItems() throws(BusFault) -> [String: SecretItem] {
-        do throws(BusFault) {
-            return try store.itemsByPath()
-        } catch {
-            guard error == .isLocked else { throw error }
-            return [:]
-        }
-    }
-
     /// Each path once, in the order of the first ones.
     static func once(_ paths: [String]) -> [String] {
         var seen: Set<String> = []
@@ -209,13 +178,5 @@ extension SecretsClient {
     ) throws(BusFault) -> BusValue {
         let (parameters, value) = try session.seal(secret)
         return .structure([.objectPath(path), .octets(parameters), .octets(value), .string(type)])
-    }
-}
-
-extension BusValue {
-    /// The paths of an `ao`; nil for anything else.
-    var paths: [String]? {
-        guard case .array(of: "o", let elements) = self else { return nil }
-        return elements.compactMap(\.text)
     }
 }

@@ -107,8 +107,8 @@ extension SecretsClient {
         if !open.isEmpty {
             let names = open.sorted().map { PromptDetails.quoted($0) }.joined(separator: ", ")
             let prompt = fields("Unlock the collection \(names).")
-            try ask { () throws(KeychainError) in
-                _ = try keychain.evaluatePolicy(
+            try replying { () throws(KeychainError) in
+                try keychain.evaluatePolicy(
                     EvaluatePolicy(
                         policy: Int64(AuthenticationPolicy.deviceOwner.rawValue),
                         context: keychain.makeContextNumber(lasting: Self.grantTime),
@@ -138,8 +138,8 @@ extension SecretsClient {
             let lines = same.count == 1 ? [] : labels
             let prompt = fields(reason, lines)
             let context = keychain.makeContextNumber(lasting: Self.grantTime)
-            try ask { () throws(KeychainError) in
-                _ = try keychain.evaluateAccessControl(
+            try replying { () throws(KeychainError) in
+                try keychain.evaluateAccessControl(
                     EvaluateAccessControl(
                         accessControl: rule,
                         operation: Int64(AccessOperation.useItem.rawValue),
@@ -165,15 +165,7 @@ extension SecretsClient {
     /// Unlocks the keychain, if it was not unlocked since its start.
     func unlockKeychain(_ cancellation: Cancellation) throws(BusFault) {
         let prompt = fields("Unlock the keychain.")
-        try ask { () throws(KeychainError) in try keychain.unlock(prompt, cancellation: cancellation) }
-    }
-
-    private func ask(_ body: () throws(KeychainError) -> Void) throws(BusFault) {
-        do throws(KeychainError) {
-            try body()
-        } catch {
-            throw BusFault(error)
-        }
+        try replying { () throws(KeychainError) in try keychain.unlock(prompt, cancellation: cancellation) }
     }
 
     // MARK: Locking

@@ -39,7 +39,6 @@ struct KeyringImport {
         }
         let collections = try await reader.collections()
         let total = collections.reduce(0) { $0 + $1.items.count }
-        var done = 0
         for collection in collections {
             let target = try target(of: collection)
             var start = 0
@@ -47,7 +46,6 @@ struct KeyringImport {
                 let end = min(start + KeyringReader.secretsAtOnce, collection.items.count)
                 try await copy(Array(collection.items[start..<end]), into: target, of: collection)
                 start = end
-                done += end - start
                 if isatty(STDERR_FILENO) == 1, total > KeyringReader.secretsAtOnce {
                     tell("\(count.copied + count.present + count.different + count.refused) of \(total)\r")
                 }

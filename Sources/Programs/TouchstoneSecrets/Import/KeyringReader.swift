@@ -24,7 +24,6 @@ actor KeyringReader {
     /// How long a prompt of the other keyring may stay.
     private static let promptTime = Duration.seconds(180)
     private static let callTimeout = Duration.seconds(60)
-    private static let mostValues = 1 << 17
 
     private let executor = BusExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor {

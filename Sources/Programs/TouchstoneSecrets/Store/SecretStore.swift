@@ -51,24 +51,15 @@ struct SecretStore: Sendable {
         return try stored(place)
     }
 
-    /// All items by their paths.
-    func itemsByPath() throws(BusFault) -> [String: SecretItem] {
-        try content { content in
-            Dictionary(content.items.values.map { ($0.path, $0) }) { first, _ in first }
-        }
-    }
+    /// All items and records, by where they are.
+    func itemsByPlace() throws(BusFault) -> [ItemIndex.Place: SecretItem] { try content(\.items) }
 
     /// Whether nothing can be read because the keychain has not been unlocked since its start.
     func isCold() throws(BusFault) -> Bool {
         // Not from the index: the daemon that filled it may have ended a moment ago.
-        do throws(BusFault) {
-            try read([:], limit: .one) { _, _ in }
-            return false
-        } catch {
-            guard error == .isLocked else { throw error }
-            index.empty()
-            return true
-        }
+        let isWarm = try unlessLocked { () throws(BusFault) in try read([:], limit: .one) { _, _ in } } != nil
+        if !isWarm { index.empty() }
+        return !isWarm
     }
 
     /// The item of a path, as the daemon has it.
@@ -214,17 +205,16 @@ struct SecretStore: Sendable {
     /// Renames an item.
     func rename(_ item: SecretItem, to label: String) throws(BusFault) {
         try change(item) { () throws(BusFault) in
-            let change = UpdateItems(
-                query: query(for: item),
-                attributes: [.label: .string(label)],
-                accessControl: nil,
-                data: nil,
-                prompt: Self.silent
-            )
-            do throws(KeychainError) {
-                _ = try keychain.update(change)
-            } catch {
-                throw BusFault(error)
+            try replying { () throws(KeychainError) in
+                _ = try keychain.update(
+                    UpdateItems(
+                        query: query(for: item),
+                        attributes: [.label: .string(label)],
+                        accessControl: nil,
+                        data: nil,
+                        prompt: Self.silent
+                    )
+                )
             }
         }
     }
@@ -232,10 +222,8 @@ struct SecretStore: Sendable {
     /// Deletes an item.
     func delete(_ item: SecretItem) throws(BusFault) {
         try change(item) { () throws(BusFault) in
-            do throws(KeychainError) {
+            try replying { () throws(KeychainError) in
                 _ = try keychain.delete(DeleteItems(query: query(for: item), prompt: Self.silent))
-            } catch {
-                throw BusFault(error)
             }
         }
     }

@@ -1,3 +1,5 @@
+import Glibc
+import MessageBus
 import SecretMemory
 import SecretServiceModel
 
@@ -9,15 +11,9 @@ final class SessionItems: Sendable {
         var content: SecretItemContent
         let created: UInt64
         var modified: UInt64
-        fileprivate var secret: MessageSecret
+        fileprivate var secret: BusOctets
 
         var path: String { SecretObject.item(collection: SecretNames.sessionCollection, name: name).path }
-    }
-
-    /// A secret that is shared by the items' table and a reader.
-    fileprivate final class MessageSecret: Sendable {
-        let octets: SecretBytes
-        init(_ octets: consuming SecretBytes) { self.octets = octets }
     }
 
     /// The most items, and the most bytes of all secrets together.
@@ -42,7 +38,7 @@ final class SessionItems: Sendable {
         of item: Item,
         _ body: (Span<UInt8>) throws(BusFault) -> R
     ) throws(BusFault) -> R {
-        try item.secret.octets.withOctets(body)
+        try item.secret.secret.withOctets(body)
     }
 
     /// Stores an item; with `replaces`, in place of one with the same attributes.
@@ -51,12 +47,11 @@ final class SessionItems: Sendable {
     func store(
         _ content: SecretItemContent,
         _ secret: consuming SecretBytes,
-        replaces: Bool,
-        at time: UInt64
+        replaces: Bool
     ) throws(BusFault) -> (item: Item, isNew: Bool) {
-        let secret = MessageSecret(secret)
+        let (secret, time) = (BusOctets(secret), Self.now)
         return try items.withLock { items throws(BusFault) in
-            let octets = items.reduce(secret.octets.count) { $0 + $1.secret.octets.count }
+            let octets = items.reduce(secret.secret.count) { $0 + $1.secret.secret.count }
             guard octets <= Self.mostOctets else {
                 throw .limit("the collection in memory has at most \(Self.mostOctets) bytes")
             }
@@ -75,24 +70,27 @@ final class SessionItems: Sendable {
         }
     }
 
-    /// Changes an item's label, attributes and content type, and its secret if there is a new one.
+    /// Changes what an item has beside its secret, and its secret if there is a new one.
     func change(
         _ name: String,
-        to content: SecretItemContent,
         _ secret: consuming SecretBytes? = nil,
-        at time: UInt64
+        _ edit: (inout SecretItemContent) -> Void
     ) {
-        let secret: MessageSecret? =
+        let secret: BusOctets? =
             switch consume secret {
-            case .some(let octets): MessageSecret(octets)
+            case .some(let octets): BusOctets(octets)
             case .none: nil
             }
         items.withLock { items in
             guard let index = items.firstIndex(where: { $0.name == name }) else { return }
-            (items[index].content, items[index].modified) = (content, time)
+            edit(&items[index].content)
+            items[index].modified = Self.now
             if let secret { items[index].secret = secret }
         }
     }
+
+    /// Seconds since 1970.
+    private static var now: UInt64 { UInt64(max(0, time(nil))) }
 
     /// Deletes an item; false if there is none.
     func delete(_ name: String) -> Bool {

@@ -38,29 +38,12 @@ enum SecretsDoorProgram {
     /// Asks the session bus.
     static func owner() throws(CommandError) -> Owner {
         let path = try path()
-        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer { close(null) }
-        var pipe = try Pipe()
-        let child = try ChildProgram(
-            path,
-            [path, "--owner"],
-            input: null,
-            output: pipe.writeEnd,
-            errors: null
-        )
-        pipe.closeWriteEnd()
-        var output: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1024)
-        while output.count < 4096 {
-            let count = SystemCall.uninterrupted { unsafe read(pipe.readEnd, &part, part.count) }
-            guard count > 0 else { break }
-            output += part[..<count]
+        // It fails without a bus.
+        guard let output = try? ChildProgram.output(of: path, ["--owner"], upTo: 4096) else {
+            return .noBus
         }
-        pipe.closeReadEnd()
-        guard child.wait() == 0 else { return .noBus }
-        let words =
-            String(decoding: output, as: UTF8.self).split(separator: "\n").first?
-            .split(separator: " ", maxSplits: 1).map(String.init) ?? []
+        let line = String(decoding: output, as: UTF8.self).prefix { $0 != "\n" }
+        let words = line.split(separator: " ", maxSplits: 1).map(String.init)
         guard words.count == 2, let process = Int32(words[0]) else { return .nobody }
         // The kernel keeps 15 bytes of a program's name.
         return words[1] == name.prefix(15)

@@ -15,11 +15,9 @@ struct ServiceSecrets {
     // MARK: Looking
 
     /// The secrets that have at least these attributes, the newest first.
-    func items(having pairs: [String: String] = [:], interactionAllowed: Bool = true) throws(CommandError)
-        -> [SecretItem]
-    {
+    func items(having pairs: [String: String] = [:]) throws(CommandError) -> [SecretItem] {
         var items: [SecretItem] = []
-        try read(SecretItem.stored(pairs), "List the secrets of other programs.", interactionAllowed) {
+        try read(SecretItem.stored(pairs), "List the secrets of other programs.") {
             attributes,
             reference in
             if let item = SecretItem(attributes, reference), !SecretRecords.isRecord(item.collection) {
@@ -32,7 +30,7 @@ struct ServiceSecrets {
     /// The rules, the most special ones first.
     func rules() throws(CommandError) -> [ProtectionRule] {
         var rules: [ProtectionRule] = []
-        try read([.service: .string(SecretRecords.rules)], "List the rules for secrets.", true) {
+        try read([.service: .string(SecretRecords.rules)], "List the rules for secrets.") {
             attributes,
             reference in
             if let rule = ProtectionRule(attributes, reference) { rules.append(rule) }
@@ -68,7 +66,6 @@ struct ServiceSecrets {
     private func read(
         _ attributes: ItemAttributes,
         _ reason: String,
-        _ interactionAllowed: Bool,
         _ body: (ItemAttributes, PersistentReference) -> Void
     ) throws(CommandError) {
         var query = ItemQuery(
@@ -79,7 +76,7 @@ struct ServiceSecrets {
         )
         query.attributes[.accessGroup] = .string(AccessGroup.secretService.name)
         do throws(KeychainError) {
-            let request = CopyItems(query: query, prompt: prompt(reason, interactionAllowed))
+            let request = CopyItems(query: query, prompt: prompt(reason))
             let results = try keychain.copy(request)
             results.forEach { result in
                 guard let attributes = result.attributes, let reference = result.reference else { return }
@@ -149,10 +146,8 @@ struct ServiceSecrets {
             )
             let prompt = prompt("Store a rule for secrets of other programs.")
             if let same {
-                var query = ItemQuery(itemClass: .genericPassword, limit: .all)
-                query.attributes = Self.place(of: same)
                 let change = UpdateItems(
-                    query: query,
+                    query: Self.query(for: same),
                     attributes: [.generic: .data(rule.accessControl.encoded)],
                     accessControl: nil,
                     data: nil,
@@ -177,22 +172,24 @@ struct ServiceSecrets {
     /// Ends the rule for secrets with these attributes; false if there is none.
     func endRule(for attributes: [String: String]) throws(CommandError) -> Bool {
         guard let rule = try rules().first(where: { $0.attributes == attributes }) else { return false }
-        var query = ItemQuery(itemClass: .genericPassword, limit: .all)
-        query.attributes = Self.place(of: rule)
         do throws(KeychainError) {
             let prompt = prompt("End a rule for secrets of other programs.")
-            try keychain.delete(DeleteItems(query: query, prompt: prompt))
+            try keychain.delete(DeleteItems(query: Self.query(for: rule), prompt: prompt))
         } catch {
             guard error.status == .itemNotFound else { throw ErrorText.describe(error) }
         }
         return true
     }
 
-    private static func place(of rule: ProtectionRule) -> ItemAttributes {
-        [
-            .accessGroup: .string(AccessGroup.secretService.name), .service: .string(SecretRecords.rules),
-            .account: .string(rule.name),
-        ]
+    private static func query(for rule: ProtectionRule) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [
+                .accessGroup: .string(AccessGroup.secretService.name), .service: .string(SecretRecords.rules),
+                .account: .string(rule.name),
+            ],
+            limit: .all
+        )
     }
 
     private func query(_ references: [PersistentReference]) -> ItemQuery {
@@ -204,12 +201,7 @@ struct ServiceSecrets {
         )
     }
 
-    private func prompt(_ reason: String, _ interactionAllowed: Bool = true) -> PromptFields {
-        PromptFields(
-            origin: .current(),
-            reason: reason,
-            fallbackTitles: [],
-            interactionAllowed: interactionAllowed
-        )
+    private func prompt(_ reason: String) -> PromptFields {
+        PromptFields(origin: .current(), reason: reason, fallbackTitles: [])
     }
 }
