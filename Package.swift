@@ -336,7 +336,7 @@ let layers: KeyValuePairs<String, [Target]> = [
             "TouchstoneSecrets",
             [
                 "CLinux", "KeychainClient", "KeychainModel", "MessageBus", "ModularArithmetic", "PeerSockets",
-                "SecretMemory", "SecretServiceModel", "Threads", crypto, cryptoExtras,
+                "SecretMemory", "SecretServiceModel", "SystemFacts", "Threads", crypto, cryptoExtras,
             ]
         ),
         program("touchstone-secrets", ["TouchstoneSecrets"], linker: daemonLinkage),

@@ -184,7 +184,7 @@ struct SSHTests {
         #expect(keychain.boxes.count == before + 1)
         let box = try #require(keychain.boxes.last)
         #expect(box.contains("\"Sign for 'git' with the key 'work'.\""))
-        #expect(box.contains("- \"Started by: git"))
+        #expect(box.contains("\nStarted by git"), "\(box)")
         let verified = try await git("verify-commit", "HEAD")
         #expect(verified.status == 0, "\(verified.errors)")
     }

@@ -17,13 +17,23 @@ final class DeskWorld: Sendable {
     let reader = ScriptedReader()
     let engine: KeychainEngine
     let desk: Desk
+    let reads: ReadLog
+    /// The time by which records of reads are kept, in microseconds since 1970.
+    let wallClock = Guarded<Int64>(1_700_000_000_000_000)
     let path: String
     private let ownsPath: Bool
 
     /// A new keychain, or that of another world that has released it, opened as by a new run of the daemon.
     ///
     /// `clock` is that of the waits, `bus` the one that NetworkManager is on, if there is one.
-    init(at path: String? = nil, clock: any BootClock = SystemBootClock(), bus: BusAddress = nowhere) throws {
+    init(
+        at path: String? = nil,
+        clock: any BootClock = SystemBootClock(),
+        bus: BusAddress = nowhere,
+        keepsReads: Duration = .seconds(30 * 86_400),
+        hidesNamesWhileLocked: Bool = false,
+        audit: any AuditLog = Silence()
+    ) throws {
         self.path = path ?? FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
         ownsPath = path == nil
         let directory = try StoreDirectory(path: self.path)
@@ -31,6 +41,7 @@ final class DeskWorld: Sendable {
             directory: directory,
             sealer: DeviceSealer(file: FileKeySealer(directory: directory), hardware: nil),
             derivation: .test,
+            hidesNamesWhileLocked: hidesNamesWhileLocked,
             isForTests: true
         )
         let theftGuard = TheftGuard(
@@ -49,6 +60,14 @@ final class DeskWorld: Sendable {
             audit: Silence(),
             credentialGuard: theftGuard
         )
+        reads = ReadLog(
+            vault: engine.items,
+            owners: engine.items,
+            audit: audit,
+            keeps: keepsReads,
+            hidesNamesWhileLocked: hidesNamesWhileLocked,
+            now: { [wallClock] in wallClock.withLock(\.self) }
+        )
         desk = Desk(
             services: KeychainServices(
                 authenticator: authenticator,
@@ -57,6 +76,7 @@ final class DeskWorld: Sendable {
                 keys: engine.keys,
                 owners: engine.items,
                 theftGuard: theftGuard,
+                reads: reads,
                 audit: Silence(),
                 daemonVersion: "test",
                 promptFault: { _ in nil }
@@ -69,7 +89,7 @@ final class DeskWorld: Sendable {
         if ownsPath { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    private struct Silence: AuditLog {
+    struct Silence: AuditLog {
         func record(_ event: AuditEvent) {}
         func isHeard(_ kind: AuditEvent.Kind) -> Bool { false }
     }

@@ -76,6 +76,12 @@ struct SecretServiceTests {
         let lookup = "secret-tool lookup user alice; echo rc=$?"
         let stored = try await run("printf hello | secret-tool store --label=Mail user alice; \(lookup)")
         #expect(stored.output.hasSuffix("hellorc=0\n"), "\(stored.output)")
+        // The daemon sees no process; the broker told it what started the program.
+        let reads = try await run("\(SystemModeMachine.command) log --reads")
+        #expect(
+            reads.output.contains("secret-tool") && reads.output.contains("dash (sh), dbus-run-session"),
+            "\(reads.output)"
+        )
 
         // The same program without its group may name nobody, and learns nothing.
         try machine.installDoor(mode: 0o755, group: 0)

@@ -327,6 +327,7 @@ extension Prompt {
         self.init(
             input,
             requester: request.caller.displayName,
+            startedBy: request.caller.startedBy,
             reason: request.reason,
             details: request.details,
             heading: heading,

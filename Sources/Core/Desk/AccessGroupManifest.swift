@@ -103,6 +103,7 @@ package struct AccessGroupManifest: Sendable, Equatable {
         guard !group.name.hasPrefix(AccessGroup.doorPrefix) else {
             throw Reason("a group that cannot be granted: it is a door's")
         }
+        guard group != .reads else { throw Reason("a group that cannot be granted: it is the daemon's") }
         guard group != NamedKey.group else {
             throw Reason("a group that cannot be granted: only touchstone makes and deletes its keys")
         }

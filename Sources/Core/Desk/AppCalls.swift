@@ -33,7 +33,8 @@ extension Visit {
     package func apps() async throws(KeychainError) -> AppsReply {
         try await serving(.listApps) { () async throws(KeychainError) in
             let owners = try ownersForCommand()
-            return AppsReply(try await withFingers(try await owners.owners(), owners))
+            let all = try await owners.owners().filter { $0.group != .reads }
+            return AppsReply(try await withFingers(all, owners))
         }
     }
 
@@ -48,7 +49,9 @@ extension Visit {
 
     private func moveAll(_ body: MoveItems, request: UInt64) async throws(KeychainError) -> MoveReply {
         let owners = try ownersForCommand()
-        guard body.from != body.to else { throw KeychainError(.param) }
+        guard body.from != body.to, ![body.from, body.to].contains(.reads) else {
+            throw KeychainError(.param)
+        }
         let context = try contexts.enter(nil, request: request)
         defer { contexts.leave(context, request: request) }
         var prompts = PromptBudget(context: context, request: request, prompt: body.prompt)

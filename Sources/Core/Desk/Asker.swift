@@ -21,6 +21,9 @@ package final class Asker: Sendable {
     private let unknown: Caller
     /// Why the program could not be looked up; nil if it could.
     private let fault: DriverCause?
+    /// Determines what started the program, once: later its parents may have ended.
+    private let findStarters: @Sendable () -> String
+    private let foundStarters = Guarded<String?>(nil)
     private let isUnknown = Atomic(false)
 
     /// Creates the identity from what the door found; `isStill` checks it again.
@@ -31,7 +34,8 @@ package final class Asker: Sendable {
         unknownGroup: AccessGroup,
         fault: DriverCause?,
         mayRepresent: Bool = false,
-        isStill: (@Sendable () -> Bool)?
+        isStill: (@Sendable () -> Bool)?,
+        startedBy: @escaping @Sendable () -> String
     ) {
         ownRole = role
         self.mayRepresent = mayRepresent
@@ -39,6 +43,7 @@ package final class Asker: Sendable {
         namedGroups = groups
         self.fault = fault
         self.isStill = isStill
+        findStarters = startedBy
         unknown = Caller(
             uid: caller.uid,
             pid: caller.pid,
@@ -76,6 +81,22 @@ package final class Asker: Sendable {
     /// The caller's identity, as of the last ``check()``.
     package var caller: Caller {
         isUnknown.load(ordering: .acquiring) ? unknown : program?.caller ?? named
+    }
+
+    /// The caller with what started its program, for prompts and records.
+    package var callerWithStarters: Caller {
+        if let program, !isAnother { return program.callerWithStarters }
+        var caller = caller
+        guard !isAnother else { return caller }
+        if let found = foundStarters.withLock(\.self) {
+            caller.startedBy = found
+        } else {
+            // It reads files: two at once find the same.
+            let found = findStarters()
+            foundStarters.withLock { $0 = found }
+            caller.startedBy = found
+        }
+        return caller
     }
 
     /// The original program; nil if it could not be identified.

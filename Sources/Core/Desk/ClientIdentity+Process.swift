@@ -51,7 +51,8 @@ extension ClientIdentity {
             fault: look.fault,
             role: role,
             door: door,
-            isStill: look.program?.isStill
+            isStill: look.program?.isStill,
+            startedBy: look.startedBy
         )
     }
 }

@@ -43,6 +43,7 @@ package struct ClientIdentity: Sendable {
     ///   - role: the role that decides its methods.
     ///   - door: the door that it came by, which decides the groups that it may use beside its own.
     ///   - isStill: checks whether the process still runs that program; nil if that cannot be determined.
+    ///   - startedBy: determines ``Caller/startedBy``.
     /// - Returns: the caller's identity with the groups it may use.
     package func asker(
         uid: UInt32,
@@ -52,7 +53,8 @@ package struct ClientIdentity: Sendable {
         fault: DriverCause? = nil,
         role: AskerRole = .app,
         door: Caller.Door? = nil,
-        isStill: (@Sendable () -> Bool)?
+        isStill: (@Sendable () -> Bool)?,
+        startedBy: @escaping @Sendable () -> String = { "" }
     ) -> Asker {
         let caller = Caller(
             uid: uid,
@@ -69,7 +71,8 @@ package struct ClientIdentity: Sendable {
             unknownGroup: group(of: nil),
             fault: fault,
             mayRepresent: role == .door || program != nil && program == doorProgram,
-            isStill: isStill
+            isStill: isStill,
+            startedBy: startedBy
         )
     }
 
@@ -94,7 +97,8 @@ package struct ClientIdentity: Sendable {
             groups: EntitledGroups(own: .secretService, granted: []),
             unknownGroup: .secretService,
             fault: nil,
-            isStill: look.program?.isStill
+            isStill: look.program?.isStill,
+            startedBy: look.startedBy
         )
     }
 
@@ -109,8 +113,8 @@ package struct ClientIdentity: Sendable {
             own: caller.accessGroup,
             granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? []),
             onRequest: isOwn ? [NamedKey.group, .secretService] : [],
-            // Each use is under the key's own rule, with a prompt that a door or the desk words.
-            readOnly: [NamedKey.group]
+            // Each use of a key is under the key's own rule, with a prompt that a door or the desk words.
+            readOnly: isOwn ? [NamedKey.group, .reads] : [NamedKey.group]
         )
     }
 

@@ -51,6 +51,7 @@ extension Visit {
         let query = body.query
         return try await serving(.copyItems, seeking: query) { () async throws(KeychainError) in
             let searched = try groups.read(by: query)
+            if searched == [.reads] { await services.reads?.store() }
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
             let mayAsk = mayPrompt(query, body.prompt)
@@ -62,6 +63,8 @@ extension Visit {
             )
             var cursor: ItemCursor?
             var total = 0
+            // Also of a look-up that fails or is given up after some pages.
+            defer { noteRead(query, in: searched, count: total, context) }
             // The room to send a long page, once one was found.
             var sending: LockedMemoryBudget.Reservation?
             while true {
@@ -286,6 +289,6 @@ extension Visit {
     private func record(_ verb: StaticString, _ itemClass: ItemClass?, count: Int) {
         guard services.audit.isHeard(.itemAccessed) else { return }
         let detail = "\(verb) \(itemClass?.rawValue ?? "any") \(count)"
-        services.audit.record(AuditEvent(.itemAccessed, caller: caller, detail: detail))
+        services.audit.record(AuditEvent(.itemAccessed, caller: asker.callerWithStarters, detail: detail))
     }
 }

@@ -48,15 +48,17 @@ extension Visit {
         try await serving(.useKey) { () async throws(KeychainError) in
             do throws(KeychainError) {
                 let entitled = try groups
+                // The command uses no keys but named ones.
+                let purpose = purpose ?? (isCommand ? "'\(body.prompt.reason)'" : nil)
                 let result = try await use(
                     body,
                     in: purpose == nil ? entitled.usable : entitled.readable,
+                    purpose: purpose,
                     prompt: body.prompt,
                     context: body.context,
                     request: request
                 )
-                // The command uses no keys but named ones.
-                record(Self.verb(of: body.use), purpose ?? (isCommand ? "'\(body.prompt.reason)'" : nil))
+                record(Self.verb(of: body.use), purpose)
                 return result
             } catch {
                 guard error.cause == .otherGroup, try groups.readable.contains(NamedKey.group) else {
@@ -71,11 +73,14 @@ extension Visit {
     func use(
         _ body: UseKey,
         in groups: [AccessGroup],
+        purpose: String?,
         prompt: PromptFields,
         context: UInt64?,
         request: UInt64
     ) async throws(KeychainError) -> SecretBytes {
-        try await authorized(for: body.use.operation, context, prompt, request) {
+        let context = try contexts.enter(context, request: request)
+        defer { contexts.leave(context, request: request) }
+        let result = try await authorized(for: body.use.operation, in: context, prompt, request) {
             authorization async throws(KeychainError) in
             try await services.keys.use(
                 body.representation,
@@ -84,12 +89,16 @@ extension Visit {
                 authorization: authorization
             )
         }
+        noteUse(body.use, for: purpose ?? "", in: purpose == nil ? groups.first : NamedKey.group, context)
+        return result
     }
 
     /// Has the hardware attest a key, after the authentication that signing with it needs.
     package func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
         try await serving(.attestKey) { () async throws(KeychainError) in
-            let attestation = try await authorized(for: .useKeySign, body.context, body.prompt, request) {
+            let context = try contexts.enter(body.context, request: request)
+            defer { contexts.leave(context, request: request) }
+            let attestation = try await authorized(for: .useKeySign, in: context, body.prompt, request) {
                 authorization async throws(KeychainError) in
                 try await services.keys.attest(
                     body.representation,
@@ -129,13 +138,11 @@ extension Visit {
     /// Runs a call with the proofs in its context, prompting for what it still needs.
     private func authorized<Result: ~Copyable & Sendable>(
         for operation: AccessOperation,
-        _ number: UInt64?,
+        in context: ContextID,
         _ prompt: PromptFields,
         _ request: UInt64,
         _ call: (ItemAuthorization) async throws(KeychainError) -> VaultOutcome<Result>
     ) async throws(KeychainError) -> Result {
-        let context = try contexts.enter(number, request: request)
-        defer { contexts.leave(context, request: request) }
         var prompts = PromptBudget(context: context, request: request, prompt: prompt)
         return try await calling(&prompts, for: operation, call)
     }
@@ -151,9 +158,9 @@ extension Visit {
     func record(_ verb: StaticString, _ purpose: String? = nil) {
         let event =
             if let purpose {
-                AuditEvent(.namedKeyUsed, caller: caller, detail: "\(verb) \(purpose)")
+                AuditEvent(.namedKeyUsed, caller: asker.callerWithStarters, detail: "\(verb) \(purpose)")
             } else {
-                AuditEvent(.keyAccessed, caller: caller, detail: "\(verb)")
+                AuditEvent(.keyAccessed, caller: asker.callerWithStarters, detail: "\(verb)")
             }
         services.audit.record(event)
     }

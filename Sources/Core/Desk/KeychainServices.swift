@@ -30,6 +30,8 @@ package struct KeychainServices: Sendable {
     package var owners: (any ItemOwners)?
     /// Makes changes of credentials wait; nil if not offered.
     package var theftGuard: TheftGuard?
+    /// Records which programs get which secrets; nil if not offered.
+    package var reads: ReadLog?
     /// The log of security events.
     package var audit: any AuditLog
     /// The clock by which authentications end.
@@ -76,6 +78,7 @@ package struct KeychainServices: Sendable {
         trust: TerminalTrust = .terminal,
         owners: (any ItemOwners)? = nil,
         theftGuard: TheftGuard? = nil,
+        reads: ReadLog? = nil,
         audit: any AuditLog,
         clock: any BootClock = SystemBootClock(),
         daemonVersion: String,
@@ -95,6 +98,7 @@ package struct KeychainServices: Sendable {
         self.trust = trust
         self.owners = owners
         self.theftGuard = theftGuard
+        self.reads = reads
         self.audit = audit
         self.clock = clock
         self.daemonVersion = daemonVersion

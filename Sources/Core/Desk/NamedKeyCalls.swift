@@ -17,7 +17,7 @@ extension Visit {
         )
         guard key.hosts.isEmpty else {
             let detail = "a key that is for certain hosts, \(PromptDetails.quoted(key.name)), for another use"
-            failures.recordRefusal(detail, kind: "named key", by: caller)
+            failures.recordRefusal(detail, kind: "named key", by: asker.callerWithStarters)
             throw KeychainError(.missingEntitlement)
         }
         let prompt = PromptFields(
@@ -28,8 +28,16 @@ extension Visit {
             tellsMisses: body.prompt.tellsMisses
         )
         // Not the request's context: the program may have worded the prompt of a proof in it.
-        let result = try await use(body, in: [NamedKey.group], prompt: prompt, context: nil, request: request)
-        record(Self.verb(of: body.use), "with \(PromptDetails.quoted(key.name)), purpose not known")
+        let purpose = "with \(PromptDetails.quoted(key.name)), purpose not known"
+        let result = try await use(
+            body,
+            in: [NamedKey.group],
+            purpose: purpose,
+            prompt: prompt,
+            context: nil,
+            request: request
+        )
+        record(Self.verb(of: body.use), purpose)
         return result
     }
 

@@ -34,6 +34,8 @@ package final class Visit: Sendable {
 
     /// The caller, as of the last check.
     package var caller: Caller { asker.caller }
+    /// The caller with what started its program, for records.
+    package var callerWithStarters: Caller { asker.callerWithStarters }
     /// The caller's role, which decides its methods.
     package var role: AskerRole { asker.role }
     /// The groups the caller may use, as of the last check.
@@ -97,7 +99,7 @@ package final class Visit: Sendable {
     /// if the client asks for them.
     func request(_ prompt: PromptFields) -> PromptRequest {
         checkAsker()
-        var request = prompt.request(by: caller)
+        var request = prompt.request(by: asker.callerWithStarters)
         request.allowsFinger = allowsFingers
         if prompt.tellsMisses { request.onMiss = MissedTouch.listener?.tell }
         return request
@@ -107,7 +109,7 @@ package final class Visit: Sendable {
     private func isAnotherNow() -> Bool {
         contexts.forgetProofs()
         let detail = "another program on the connection of \(asker.programThatCame ?? "one")"
-        desk.failures.recordRefusal(detail, kind: "another program", by: caller)
+        desk.failures.recordRefusal(detail, kind: "another program", by: asker.callerWithStarters)
         return false
     }
 
@@ -136,7 +138,7 @@ package final class Visit: Sendable {
 
     /// Returns the error of a call, and logs it if a part failed.
     func failed(_ error: KeychainError, _ method: Method) -> KeychainError {
-        failures.record(error, of: method, by: caller)
+        failures.record(error, of: method, by: asker.callerWithStarters)
         return error
     }
 

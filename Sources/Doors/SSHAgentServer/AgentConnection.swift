@@ -153,7 +153,7 @@ final class AgentConnection: Sendable {
             let prompt = PromptFields(
                 origin: place.origin,
                 reason: signing.reason(for: nil),
-                details: PromptDetails(items: signing.lines(parents: place.parents))
+                details: PromptDetails(items: signing.lines())
             )
             return Asked(data: data, point: point, signing: signing, prompt: prompt)
         } catch let error as SigningRefusal {
@@ -165,7 +165,11 @@ final class AgentConnection: Sendable {
     }
 
     private func refuse(_ refusal: SigningRefusal) {
-        desk.failures.recordRefusal("ssh: \(refusal.reason)", kind: "ssh signature", by: visit.caller)
+        desk.failures.recordRefusal(
+            "ssh: \(refusal.reason)",
+            kind: "ssh signature",
+            by: visit.callerWithStarters
+        )
     }
 
     private func signature(_ asked: Asked, _ request: UInt64) async -> [UInt8] {

@@ -94,13 +94,12 @@ struct Signing {
     }
 
     /// The lines below it.
-    func lines(parents: [String]) -> [String] {
+    func lines() -> [String] {
         var lines: [String] = []
         if case .login(_, let destination) = purpose, let key = destination.key {
             lines.append("Host key: \(key.fingerprint)")
         }
         if !path.isEmpty { lines.append("Forwarded through: \(path.joined(separator: ", "))") }
-        if !parents.isEmpty { lines.append("Started by: \(parents.joined(separator: ", "))") }
         return lines
     }
 

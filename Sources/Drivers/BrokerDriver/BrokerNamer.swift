@@ -35,7 +35,8 @@ public struct BrokerNamer: ProgramNamer {
         return ProgramLook(
             processStart: start,
             program: Self.program(answer),
-            terminal: answer.reply.number(.terminal)
+            terminal: answer.reply.number(.terminal),
+            startedBy: { [startedBy = answer.reply.text(.startedBy) ?? ""] in startedBy }
         )
     }
 

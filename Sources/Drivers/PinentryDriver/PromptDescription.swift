@@ -44,7 +44,10 @@ struct PromptDescription {
 
         line = Array(Self.command.utf8) + AssuanLine.escaped(before)
         let end = AssuanLine.escaped(after)
-        let left = AssuanLine.largestByteCount - line.count - end.count - reserved
+        var left = AssuanLine.largestByteCount - line.count - end.count - reserved
+        let starters = Self.starters(of: prompt, words, octets: left)
+        line += AssuanLine.escaped(starters)
+        left -= AssuanLine.escaped(starters).count
         line += AssuanLine.escaped(Self.texts(of: prompt, words, octets: left)) + end
         line = flavor.drawable(line)
     }
@@ -84,6 +87,18 @@ struct PromptDescription {
 
     /// The longest secret that is shown.
     static let largestShownByteCount = 80
+
+    /// The line that says what started the program, as far as there is room; empty without anything to say.
+    private static func starters(of prompt: Prompt, _ words: PromptWords, octets: Int) -> String {
+        let label = "\n" + words("Started by ")
+        let room = min(octets - AssuanLine.escaped(label).count, PromptText.largestByteCount)
+        let names = PromptText.line(
+            prompt.startedBy,
+            characters: PromptText.largestRequesterCount,
+            octets: room
+        )
+        return names.isEmpty ? "" : label + names
+    }
 
     /// The app's texts, each on a line of its own after our label; an ellipsis alone stands for lines without room.
     private static func texts(of prompt: Prompt, _ words: PromptWords, octets: Int) -> String {

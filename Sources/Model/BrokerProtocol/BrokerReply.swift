@@ -42,6 +42,8 @@ package struct BrokerReply: Sendable, Equatable {
         case refused = "refused"
         /// Why the process could not be identified, though it runs: text. It may be any program, not an unknown one.
         case fault = "fault"
+        /// The programs that started it, the nearest first, separated by ", ": text.
+        case startedBy = "startedBy"
     }
 
     /// The value of a field.

@@ -1,18 +1,15 @@
 import Glibc
 package import KeychainModel
 
-/// What the kernel tells of a client that says nothing of itself: where a box can be shown, who started it, its arguments.
+/// What the kernel tells of a client that says nothing of itself: where a box can be shown, and its arguments.
 ///
 /// All of it is under the control of the program, as what other clients say of themselves: the prompts check the place.
 package struct ClientPlace {
     private static let longestEnvironment = 1 << 18
     private static let longestArguments = 1 << 16
-    private static let mostParents = 4
 
     /// Its terminal, if the program is in the foreground there, and its display.
     package let origin: PromptOrigin
-    /// The names of the programs that started it, the nearest first, at most four.
-    package let parents: [String]
     /// The words of its command line.
     package let arguments: [String]
 
@@ -32,20 +29,6 @@ package struct ClientPlace {
         let terminal = isInForeground ? device.flatMap { TerminalPath.path(ofDevice: $0) } : nil
         origin = PromptOrigin(terminal: terminal, variable: variable)
         arguments = Self.words("/proc/\(pid)/cmdline", atMost: Self.longestArguments)
-        parents = Self.parents(of: stat)
-    }
-
-    private static func parents(of stat: ProcessStat?) -> [String] {
-        var names: [String] = []
-        var next = stat?.parent ?? 0
-        // The service manager, which started everything, says nothing.
-        while next > 1, names.count < mostParents, let stat = ProcessStat(of: next),
-            let name = try? SmallFile.text("/proc/\(next)/comm", atMost: 64)
-        {
-            names.append(name.trimmingLineEnd)
-            next = stat.parent
-        }
-        return names
     }
 
     /// The words of a file in which each ends with a zero byte; none of one that cannot be read.
@@ -53,8 +36,4 @@ package struct ClientPlace {
         let bytes = (try? SmallFile.bytes(path, atMost: limit)) ?? []
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
-}
-
-extension String {
-    fileprivate var trimmingLineEnd: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

@@ -22,7 +22,8 @@ package struct ProcessNamer: ProgramNamer {
                 processStart: stat.start,
                 program: found.map { found in
                     RunningProgram(path: found.path, isStill: { process.programFile == found.file })
-                }
+                },
+                startedBy: { ProcessStarters.text(of: client.pid, startedAt: stat.start) }
             )
         } catch {
             return ProgramLook(fault: DriverCause(.programUnverified, detail: error.description))

@@ -22,11 +22,13 @@ package struct SecretItem: Sendable, Equatable {
     /// When it was changed last, in microseconds since 1970.
     package let modification: Int64
     package let rule: AccessControl?
+    package let reading: ReadingOptions
 
     /// Whether its secret needs the user.
     package var needsGesture: Bool {
         rule.map { !$0.constraints.isEmpty || $0.needsApplicationPassword } ?? false
     }
+
     /// Reads the attributes of an item; nil if they are not those of an item or a record of the service.
     package init?(_ attributes: ItemAttributes, _ reference: PersistentReference) {
         guard case .string(let collection)? = attributes[.service],
@@ -42,6 +44,7 @@ package struct SecretItem: Sendable, Equatable {
         } else {
             rule = nil
         }
+        reading = ReadingOptions(attributes)
         var pairs: [String: String] = [:]
         for (key, value) in attributes {
             guard case .string(let text) = value else { continue }
@@ -90,9 +93,11 @@ package struct SecretItem: Sendable, Equatable {
     package static func attributes(
         of name: String,
         in collection: String,
-        _ content: SecretItemContent
+        _ content: SecretItemContent,
+        _ reading: ReadingOptions = ReadingOptions()
     ) -> ItemAttributes {
         var attributes = stored(content.attributes)
+        if reading != ReadingOptions() { attributes[ReadingOptions.key] = reading.stored }
         attributes[.accessGroup] = .string(AccessGroup.secretService.name)
         attributes[.service] = .string(collection)
         attributes[.account] = .string(name)

@@ -13,10 +13,14 @@ package enum SecretRecords {
     package static func isRecord(_ service: String) -> Bool { service.hasPrefix("/") }
 }
 
-/// What reading items requires that have certain attributes, also of those that are stored later.
+/// What reading items requires that have certain attributes, also of those that are stored later; or what certain programs have to ask
+/// for, whatever the items require.
 package struct ProtectionRule: Sendable, Equatable {
     /// The most rules.
     package static let most = 256
+    /// The most programs of a rule.
+    package static let mostPrograms = 16
+    private static let programsKey = AttributeKey(rawValue: "fs:programs")
 
     /// The account of its item.
     package let name: String
@@ -24,12 +28,27 @@ package struct ProtectionRule: Sendable, Equatable {
     package let attributes: [String: String]
     /// The access control of such items.
     package let accessControl: AccessControl
+    /// How the gesture is asked for.
+    package let reading: ReadingOptions
+    /// The names of programs, sorted: the rule is for them and for what they started.
+    ///
+    /// Empty for a rule of the items themselves. Otherwise it is the door that asks: the items' keys are wrapped as before, and a
+    /// program that hides its name is not found.
+    package let programs: [String]
 
     /// Describes a rule.
-    package init(name: String, attributes: [String: String], accessControl: AccessControl) {
+    package init(
+        name: String,
+        attributes: [String: String],
+        accessControl: AccessControl,
+        reading: ReadingOptions = ReadingOptions(),
+        programs: [String] = []
+    ) {
         self.name = name
         self.attributes = attributes
         self.accessControl = accessControl
+        self.reading = reading
+        self.programs = programs.sorted()
     }
 
     /// Reads a rule's item; nil for another item.
@@ -38,13 +57,24 @@ package struct ProtectionRule: Sendable, Equatable {
             case .data(let octets)? = attributes[.generic],
             let accessControl = try? AccessControl(decoding: octets)
         else { return nil }
-        self.init(name: item.name, attributes: item.content.attributes, accessControl: accessControl)
+        var programs: [String] = []
+        if case .string(let text)? = attributes[Self.programsKey] {
+            programs = text.split(separator: "\n").map(String.init)
+        }
+        self.init(
+            name: item.name,
+            attributes: item.content.attributes,
+            accessControl: accessControl,
+            reading: item.reading,
+            programs: programs
+        )
     }
 
     /// The attributes of its item.
     package var stored: ItemAttributes {
         let content = SecretItemContent(label: "rule", attributes: attributes)
-        var attributes = SecretItem.attributes(of: name, in: SecretRecords.rules, content)
+        var attributes = SecretItem.attributes(of: name, in: SecretRecords.rules, content, reading)
+        if !programs.isEmpty { attributes[Self.programsKey] = .string(programs.joined(separator: "\n")) }
         attributes[.generic] = .data(accessControl.encoded)
         attributes[.isInvisible] = .boolean(true)
         return attributes
@@ -56,7 +86,12 @@ package struct ProtectionRule: Sendable, Equatable {
     }
 
     /// The rule for an item: of those that apply, the one with the most attributes, which is the most special one.
-    package static func applying(to attributes: [String: String], of rules: [ProtectionRule])
+    ///
+    /// - Parameters:
+    ///   - attributes: the item's.
+    ///   - rules: the rules of items, or those that are for a program.
+    /// - Returns: the rule; nil if none applies.
+    package static func applying(to attributes: [String: String], of rules: some Sequence<ProtectionRule>)
         -> ProtectionRule?
     {
         rules.filter { $0.applies(to: attributes) }

@@ -99,6 +99,7 @@ package struct Witness {
         reply[.start] = .number(stat.start)
         reply[.terminal] = .number(stat.terminal)
         reply[.session] = .number(UInt64(max(stat.session, 0)))
+        reply[.startedBy] = .text(ProcessStarters.text(of: process.pid, startedAt: stat.start))
         let leader = ProcessStat(of: stat.session)
         reply[.sessionStart] = leader.map { .number($0.start) } ?? .untold("the leader has ended")
         if reply.text(.path) != nil, image?.isStill != true {

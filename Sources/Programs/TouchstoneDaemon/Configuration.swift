@@ -30,6 +30,9 @@ struct Configuration: Sendable, Equatable {
     /// `trust`: where a passcode that was typed on a terminal makes a touch alone count.
     var trust = TerminalTrust.terminal
 
+    /// `keep-reads`: the days for which it is recorded which program got which secret; 0 for not at all.
+    var keepsReads = Duration.seconds(30 * 86_400)
+
     /// The names of the settings.
     enum Key: String, CaseIterable {
         case idleExit = "idle-exit"
@@ -41,6 +44,7 @@ struct Configuration: Sendable, Equatable {
         case lockOn = "lock-on"
         case namesWhileLocked = "names-while-locked"
         case trust = "trust"
+        case keepReads = "keep-reads"
     }
 
     /// The default settings.
@@ -88,6 +92,7 @@ struct Configuration: Sendable, Equatable {
                 throw setting.fault("must be terminal or session")
             }
             self.trust = trust
+        case .keepReads: keepsReads = .seconds(86_400 * (try setting.number(in: 0...3650)))
         }
     }
 

@@ -24,6 +24,8 @@ struct Keychain: Sendable {
     let screenSaverWatch: ScreenSaverWatch?
     /// When a key was last used.
     let keyActivity: KeyActivity
+    /// Which programs got which secrets.
+    let reads: ReadLog
 
     /// Opens the keychain and connects the parts; nothing listens yet or is connected to the system bus.
     init(
@@ -80,6 +82,14 @@ struct Keychain: Sendable {
                 clock: parts.clock,
                 audit: audit
             )
+            reads = ReadLog(
+                vault: engine.items,
+                owners: engine.items,
+                audit: audit,
+                keeps: settings.keepsReads,
+                hidesNamesWhileLocked: settings.hidesNamesWhileLocked,
+                now: KeychainEngine.systemWallClock
+            )
             authenticator = AuthenticationEngine(
                 reader: reader,
                 prompter: Self.prompter(settings, parts, pinentry, owner, agents),
@@ -106,6 +116,7 @@ struct Keychain: Sendable {
                 trust: settings.trust,
                 owners: engine.items,
                 theftGuard: theftGuard,
+                reads: reads,
                 audit: audit,
                 clock: parts.clock,
                 daemonVersion: ProductVersion.text,

@@ -98,6 +98,7 @@ struct Launch: Sendable {
         manager.stopping()
         await keychain.server.stop()
         await keychain.agent.stop()
+        await keychain.reads.store()
         await keychain.authenticator.lock()
         // Writes the database's log back: records that are only in the log would be lost with it.
         await keychain.engine.close()

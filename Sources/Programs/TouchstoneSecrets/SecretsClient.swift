@@ -4,6 +4,7 @@ import MessageBus
 import PeerSockets
 import SecretMemory
 import SecretServiceModel
+import SystemFacts
 import Threads
 
 /// One connection on the bus: its sessions, prompts and grants, and its calls, one after the other.
@@ -21,16 +22,6 @@ final class SecretsClient: Sendable {
         let arguments: [BusValue]
     }
 
-    /// The secrets of an item that a gesture released to this client.
-    struct Grant: Sendable {
-        /// The context that holds the gesture's proof, at the daemon.
-        let context: UInt64
-        let end: ContinuousClock.Instant
-        /// ``ItemIndex/locks`` at the gesture.
-        let locks: UInt64
-        var reads: Int
-    }
-
     /// A locked item that stands for the result of a search, before the keychain can be searched.
     struct Promise: Sendable {
         let attributes: [String: String]
@@ -44,7 +35,10 @@ final class SecretsClient: Sendable {
         var isGone = false
         var sessions: [String: TransferSession] = [:]
         var prompts: [String: SecretPrompt] = [:]
-        var grants: [PersistentReference: Grant] = [:]
+        /// Cancels the gesture for which a read waits.
+        var waiting: Cancellation?
+        /// The names of the program and of those that started it, once they were needed.
+        var programs: Set<String>?
         var promises: [String: Promise] = [:]
         /// The names of the promises, the oldest first.
         var promised: [String] = []
@@ -54,10 +48,6 @@ final class SecretsClient: Sendable {
     static let mostPrompts = 32
     static let mostCalls = 1024
     static let mostPromises = 256
-    /// How long a gesture counts for the items that it was for.
-    static let grantTime = Duration.seconds(10)
-    /// How often each of them may be read.
-    static let grantReads = 3
 
     /// The unique name.
     let name: String
@@ -119,14 +109,16 @@ final class SecretsClient: Sendable {
 
     /// Ends everything because the client has left the bus.
     func end() {
-        let prompts = state.withLock { state in
+        let (prompts, waiting) = state.withLock { state in
             defer {
                 state = State()
                 state.isGone = true
             }
-            return Array(state.prompts.values)
+            return (Array(state.prompts.values), state.waiting)
         }
         for prompt in prompts { prompt.abandon() }
+        waiting?.cancel()
+        shared.grants.forget(name)
     }
 
     // MARK: Sessions
@@ -196,50 +188,65 @@ final class SecretsClient: Sendable {
         }
         origin.characterType = origin.characterType ?? shared.place.characterType
         origin.language = origin.language ?? shared.place.language
-        let parents = place?.parents ?? []
-        let start = parents.isEmpty ? [] : ["Started by: \(parents.joined(separator: ", "))"]
-        return PromptFields(origin: origin, reason: reason, details: PromptDetails(items: lines + start))
+        return PromptFields(origin: origin, reason: reason, details: PromptDetails(items: lines))
     }
 
-    // MARK: Grants
+    // MARK: Gestures
 
     /// The context in which this client may read an item now; nil without a gesture for it.
     func grant(for item: PersistentReference) -> UInt64? {
-        let locks = shared.index.locks
-        return state.withLock { state in
-            guard let grant = state.grants[item] else { return nil }
-            guard grant.reads > 0, grant.end > .now, grant.locks == locks else {
-                state.grants[item] = nil
-                return nil
-            }
-            return grant.context
+        shared.grants.context(for: item, of: name, shared.index.locks)
+    }
+
+    /// Lets this client read items for a while.
+    func allow(_ items: [SecretItem], in context: UInt64, lasting window: Duration?) {
+        guard state.withLock({ !$0.isGone }) else { return }
+        shared.grants.add(
+            items.map { ($0.reference, $0.content.label) },
+            of: name,
+            process: program.process,
+            context: context,
+            lasting: window,
+            shared.index.locks,
+            keychain
+        )
+        // It may have gone meanwhile.
+        if state.withLock(\.isGone) { shared.grants.forget(name) }
+    }
+
+    /// Ends the gestures for an item.
+    func forbid(_ item: PersistentReference) {
+        shared.grants.end { [name] client, grant in client == name && grant.item == item }
+    }
+
+    /// Runs `body` with what cancels it: the client's end, or the time.
+    func waiting<R>(
+        atMost time: Duration,
+        _ body: (Cancellation) throws(BusFault) -> R
+    ) throws(BusFault) -> R {
+        let cancellation = Cancellation()
+        let isGone = state.withLock { state in
+            if !state.isGone { state.waiting = cancellation }
+            return state.isGone
         }
-    }
-
-    /// Notes that an item was read by its grant.
-    func noteRead(of item: PersistentReference) {
-        state.withLock { $0.grants[item]?.reads -= 1 }
-    }
-
-    /// Lets this client read items for a short time.
-    func allow(_ items: [PersistentReference], in context: UInt64) {
-        let end = ContinuousClock.now + Self.grantTime
-        let locks = shared.index.locks
-        state.withLock { state in
-            guard !state.isGone else { return }
-            for item in items {
-                state.grants[item] = Grant(
-                    context: context,
-                    end: end,
-                    locks: locks,
-                    reads: Self.grantReads
-                )
-            }
+        guard !isGone else { throw .isLocked }
+        let timer = Task {
+            if (try? await Task.sleep(for: time)) != nil { cancellation.cancel() }
         }
+        defer {
+            timer.cancel()
+            state.withLock { $0.waiting = nil }
+        }
+        return try body(cancellation)
     }
 
-    /// Ends the grant for an item.
-    func forbid(_ item: PersistentReference) { state.withLock { $0.grants[item] = nil } }
+    /// Whether this program or one that started it, as the kernel knows them at the first question, has one of these names.
+    func isStarted(by names: [String]) -> Bool {
+        if let known = state.withLock(\.programs) { return !known.isDisjoint(with: names) }
+        let found = ProcessStarters.names(of: program.process, startedAt: program.start)
+        state.withLock { $0.programs = found }
+        return !found.isDisjoint(with: names)
+    }
 
     // MARK: Promises
 

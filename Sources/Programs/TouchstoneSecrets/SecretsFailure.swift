@@ -22,6 +22,12 @@ struct SecretsFailure: Error {
         )
     }
 
+    /// The program that has the name is another one.
+    static let notOurs = SecretsFailure(
+        message: "another program serves \(SecretNames.bus)",
+        hint: "touchstone secrets status"
+    )
+
     /// The name belongs to another program, if it is known by this name and process number.
     static func nameTaken(by program: String?) -> SecretsFailure {
         SecretsFailure(

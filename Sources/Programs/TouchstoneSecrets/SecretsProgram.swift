@@ -20,6 +20,12 @@ package enum SecretsProgram {
             case .owner:
                 guard let address = environment.busAddress else { throw .noBus(nil, nil) }
                 run { () throws(SecretsFailure) in try await NameOwner().tell(on: address) }
+            case .leases:
+                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                run { () throws(SecretsFailure) in try await NameOwner().tellLeases(on: address) }
+            case .endLease(let number):
+                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                run { () throws(SecretsFailure) in try await NameOwner().endLeases(number, on: address) }
             case .takeOver(let isDryRun):
                 guard let address = environment.busAddress else { throw .noBus(nil, nil) }
                 guard ProcessHardening.begin() else { throw .unprotected }
@@ -128,10 +134,15 @@ enum SecretsOptions: Equatable {
     case takeOver(isDryRun: Bool)
     /// Tell which process has the name.
     case owner
+    /// Tell which gestures count now.
+    case leases
+    /// End the gesture of this number; 0 for all.
+    case endLease(UInt64)
     /// Tell this text on standard output.
     case tell(String)
 
-    private static let usage = "touchstone-secrets [--replace | --owner | --import [--dry-run]]"
+    private static let usage =
+        "touchstone-secrets [--replace | --owner | --leases | --end-lease NUMBER | --import [--dry-run]]"
     private static let help = """
         Serves the keychain as org.freedesktop.secrets, to programs that use libsecret or the Secret Service in another way.
 
@@ -142,6 +153,8 @@ enum SecretsOptions: Equatable {
           --replace      take the name from a program that allows it
           --import       copy the secrets of the program that has the name; --dry-run only tells which
           --owner        write the number and the name of the process that has the name, if one has
+          --leases       write which gestures count now: number, process, program, seconds, reads, label
+          --end-lease    end the gesture of a number, or all for 0, and write how many there were
           -V, --version  show the version
           -h, --help     show this
 
@@ -154,6 +167,9 @@ enum SecretsOptions: Equatable {
         case ["--import"]: self = .takeOver(isDryRun: false)
         case ["--import", "--dry-run"]: self = .takeOver(isDryRun: true)
         case ["--owner"]: self = .owner
+        case ["--leases"]: self = .leases
+        case let words where words.count == 2 && words[0] == "--end-lease" && UInt64(words[1]) != nil:
+            self = .endLease(UInt64(words[1]) ?? 0)
         case ["--version"], ["-V"]: self = .tell(ProductVersion.text + "\n")
         case ["--help"], ["-h"]: self = .tell(Self.help)
         default:

@@ -31,6 +31,7 @@ final class SecretsShared: Sendable {
 
     let sessionItems = SessionItems()
     let index: ItemIndex
+    let grants = Grants()
     /// The display of the door's own environment.
     let place: PromptOrigin
     private let locked = Guarded<Set<String>>([])

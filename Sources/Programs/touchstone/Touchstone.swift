@@ -50,6 +50,7 @@ struct Touchstone: ParsableCommand {
                 name: "For other programs",
                 subcommands: [
                     SecretsCommand.self, ProtectSecretsCommand.self, UnprotectSecretsCommand.self,
+                    LeaseCommand.self,
                     KeyCommand.self,
                     GitSignCommand.self, GitCredentialCommand.self,
                     DockerCredentialCommand.self,

@@ -44,7 +44,7 @@ enum GoldenBrokerPackets {
 
     private static func value(_ field: BrokerReply.Field, _ number: UInt64) -> BrokerReply.Value {
         switch field {
-        case .path, .flatpak, .refused, .fault: .text("/usr/bin/app \(number)")
+        case .path, .flatpak, .refused, .fault, .startedBy: .text("/usr/bin/app \(number)")
         case .digest: .bytes(GoldenValues.bytes(UInt8(truncatingIfNeeded: number), 32))
         case .device, .inode, .owner, .mode, .deleted, .start, .terminal, .session, .sessionStart, .tracer,
             .namespaces, .count:

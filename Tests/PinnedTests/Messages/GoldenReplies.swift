@@ -419,7 +419,13 @@ enum GoldenReplies {
             ("touch", .touch), ("touch or secret", .touchOrSecret),
         ]
         let sparse = inputs.map { name, input in
-            let prompt = Prompt(input, requester: "app", heading: "Unlock", timeout: .milliseconds(1500))
+            let prompt = Prompt(
+                input,
+                requester: "app",
+                startedBy: "bash",
+                heading: "Unlock",
+                timeout: .milliseconds(1500)
+            )
             let box = AgentBox(number: 9, prompt: prompt, origin: PromptOrigin(), secret: nil)
             return GoldenMessage.reply(.agentNext, "\(name), no optional field", box)
         }

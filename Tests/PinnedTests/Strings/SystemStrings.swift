@@ -140,7 +140,7 @@ enum SystemStrings {
                 "settings",
                 [
                     "idle-exit", "pinentry-program", "log-level", "biometry", "tpm", "backup-require",
-                    "lock-on", "names-while-locked", "trust",
+                    "lock-on", "names-while-locked", "trust", "keep-reads",
                 ],
                 all: Configuration.Key.allCases.map(\.rawValue)
             ),

@@ -73,6 +73,7 @@ extension SessionSetup {
         return Prompt(
             input,
             requester: request.caller.displayName,
+            startedBy: request.caller.startedBy,
             reason: request.reason,
             details: request.details,
             heading: heading ?? words,

@@ -170,7 +170,7 @@ private final class ItemExport {
             report.items += 1
         case .stays(let item): report.leaveOut(item.reason, named: item)
         // The importing keychain has other keys, which open no representation of this one.
-        case .keyRow: break
+        case .none: break
         }
     }
 }
@@ -179,8 +179,8 @@ private final class ItemExport {
 private enum Leaving {
     case sealed([UInt8])
     case stays(ExportReport.LeftOut)
-    /// It is no item.
-    case keyRow
+    /// It is no item of the user's.
+    case none
 }
 
 extension ItemRow {
@@ -193,8 +193,9 @@ extension ItemRow {
     ) throws -> Leaving {
         try open(in: context) { header in
             guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            guard !header.isKeyRow else { return .keyRow }
+            guard !header.isKeyRow else { return .none }
             var content = try ItemContent(header)
+            guard content.group != AccessGroup.reads.name else { return .none }
             let effective = header.accessControl(atEpoch: context.epoch)
             if case .some(.some(let control)) = effective { content.accessControl = control }
             if let reason = content.reasonToStay ?? (effective == nil ? .enrolledSet : nil) {

@@ -114,6 +114,7 @@ extension PromptWords {
             "One more request waits for the same.": "还有一个请求在等待。",
             "% more requests wait for the same.": "还有 % 个请求在等待。",
             "Requested by ": "请求者：",
+            "Started by ": "启动者：",
             "Its title: ": "其标题：",
             "Its subtitle: ": "其副标题：",
             "Reason it gives: ": "给出的原因：",

@@ -101,6 +101,7 @@ extension PromptWords {
         "One more request waits for the same.",
         "% more requests wait for the same.",
         "Requested by ",
+        "Started by ",
         "Its title: ",
         "Its subtitle: ",
         "Reason it gives: ",

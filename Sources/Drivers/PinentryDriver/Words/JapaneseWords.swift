@@ -123,6 +123,7 @@ extension PromptWords {
             "One more request waits for the same.": "ほかに 1 件の要求が待っています。",
             "% more requests wait for the same.": "ほかに % 件の要求が待っています。",
             "Requested by ": "要求元: ",
+            "Started by ": "起動元: ",
             "Its title: ": "題名: ",
             "Its subtitle: ": "副題: ",
             "Reason it gives: ": "理由: ",

@@ -134,6 +134,7 @@ extension PromptWords {
             "One more request waits for the same.": "Bir istek daha aynısını bekliyor.",
             "% more requests wait for the same.": "% istek daha aynısını bekliyor.",
             "Requested by ": "İsteyen: ",
+            "Started by ": "Başlatan: ",
             "Its title: ": "Başlığı: ",
             "Its subtitle: ": "Alt başlığı: ",
             "Reason it gives: ": "Verdiği neden: ",

@@ -12,6 +12,10 @@ public struct Caller: Sendable, Hashable {
     public let accessGroup: AccessGroup
     /// The door that it came by, whose texts a prompt then has; nil for a program that asks itself.
     public let door: Door?
+    /// The programs that started it, the nearest first, separated by ", "; empty if none is known.
+    ///
+    /// A hint, as the path is; no part of the identity.
+    public var startedBy = ""
 
     /// A way to the keychain for programs that were not written for it.
     public enum Door: String, Sendable {

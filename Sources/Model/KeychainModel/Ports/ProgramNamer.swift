@@ -37,6 +37,8 @@ public struct ProgramLook: Sendable {
     public let program: RunningProgram?
     /// Its controlling terminal's device number, if the namer was told; 0 for none.
     public let terminal: UInt64?
+    /// Determines which programs started it, for ``Caller/startedBy``; asked at most once, when it is first needed.
+    public let startedBy: @Sendable () -> String
     /// Why the check was impossible; nil if it was made, whatever its result.
     ///
     /// A program that was checked and has no name is an unknown program, with the items of unknown programs. One that
@@ -47,10 +49,16 @@ public struct ProgramLook: Sendable {
     public static let nothing = ProgramLook(processStart: 0, program: nil)
 
     /// Reports the facts found.
-    public init(processStart: UInt64, program: RunningProgram?, terminal: UInt64? = nil) {
+    public init(
+        processStart: UInt64,
+        program: RunningProgram?,
+        terminal: UInt64? = nil,
+        startedBy: @escaping @Sendable () -> String = { "" }
+    ) {
         self.processStart = processStart
         self.program = program
         self.terminal = terminal
+        self.startedBy = startedBy
         fault = nil
     }
 
@@ -59,6 +67,7 @@ public struct ProgramLook: Sendable {
         processStart = 0
         program = nil
         terminal = nil
+        startedBy = { "" }
         self.fault = fault
     }
 }

@@ -98,6 +98,8 @@ public struct Prompt: Sendable, Equatable {
     public var input: Input
     /// The requesting program, from the socket's peer; never from the message.
     public var requester: String
+    /// ``Caller/startedBy`` of that program.
+    public var startedBy: String
     /// How many other requests share the outcome of this prompt.
     public var othersWaiting = 0
     /// The app's reason: plain text, shown as the app's words.
@@ -124,6 +126,7 @@ public struct Prompt: Sendable, Equatable {
     public init(
         _ input: Input,
         requester: String,
+        startedBy: String = "",
         reason: String = "",
         details: PromptDetails = PromptDetails(),
         heading: String,
@@ -135,6 +138,7 @@ public struct Prompt: Sendable, Equatable {
     ) {
         self.input = input
         self.requester = requester
+        self.startedBy = startedBy
         self.reason = reason
         self.details = details
         self.heading = heading

@@ -314,12 +314,13 @@ extension WireWriter {
 
     /// Writes the content of a prompt.
     ///
-    /// `[input, requester, others waiting, reason, title, subtitle, items, heading, field label, error, cancel title,
+    /// `[input, requester, started by, others waiting, reason, title, subtitle, items, heading, field label, error, cancel title,
     /// fallback titles, milliseconds]`.
     fileprivate mutating func write(_ prompt: Prompt) {
-        writeArrayHead(count: 13)
+        writeArrayHead(count: 14)
         write(unsigned: Prompt.Input.numbers.first { $0.0 == prompt.input }?.1 ?? 0)
         write(text: prompt.requester)
+        write(text: prompt.startedBy)
         write(Int64(prompt.othersWaiting))
         write(text: prompt.reason)
         write(prompt.details)
@@ -335,16 +336,18 @@ extension WireWriter {
 
 extension CBORReader {
     fileprivate mutating func readPrompt() throws -> Prompt {
-        try readFields(13)
+        try readFields(14)
         let number = try readUnsigned()
         guard let input = Prompt.Input.numbers.first(where: { $0.1 == number })?.0 else {
             throw WireError.malformed
         }
         let requester = try readText()
+        let startedBy = try readText()
         let othersWaiting = Int(try readInteger())
         var prompt = Prompt(
             input,
             requester: requester,
+            startedBy: startedBy,
             reason: try readText(),
             details: try readDetails { try $0.readText() },
             heading: try readText(),

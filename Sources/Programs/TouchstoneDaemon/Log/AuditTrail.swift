@@ -41,6 +41,7 @@ final class AuditTrail: AuditLog {
             fields["uid"] = "\(caller.uid)"
             fields["pid"] = "\(caller.pid)"
             fields["program"] = "\(caller.program ?? "unknown")"
+            if !caller.startedBy.isEmpty { fields["startedBy"] = "\(caller.startedBy)" }
         }
         if !event.factors.isEmpty {
             fields["factors"] = "\(event.factors.map { "\($0)" }.sorted().joined(separator: ","))"

@@ -49,6 +49,13 @@ enum Introspection {
          </interface>
 
         """
+    private static let leases = """
+         <interface name="touchstone.Leases">
+          <method name="List"><arg name="leases" direction="out" type="a(tussuu)"/></method>
+          <method name="End"><arg name="number" direction="in" type="t"/><arg name="ended" direction="out" type="u"/></method>
+         </interface>
+
+        """
     private static let collection = """
          <interface name="org.freedesktop.Secret.Collection">
           <property name="Items" type="ao" access="read"/>
@@ -102,7 +109,7 @@ enum Introspection {
         let interfaces =
             switch object {
             case nil: standard
-            case .service?: standard + properties + service
+            case .service?: standard + properties + service + leases
             case .collection?, .alias?: standard + properties + collection
             case .item?: standard + properties + item
             case .session?: standard + session

@@ -13,6 +13,8 @@ enum SecretNames {
     static let session = "org.freedesktop.Secret.Session"
     static let prompt = "org.freedesktop.Secret.Prompt"
     static let properties = "org.freedesktop.DBus.Properties"
+    /// The interface of the service's object that lists and ends gestures; not of the specification.
+    static let leases = "touchstone.Leases"
     static let introspectable = "org.freedesktop.DBus.Introspectable"
 
     /// The collection that is there without having been made, by the name that clients know.

@@ -11,6 +11,7 @@ extension SecretsClient {
         }
         guard let object = SecretObject(call.path) else { throw .unknownObject(call.path) }
         if call.interface == SecretNames.properties { return try answerProperties(call, object) }
+        if call.interface == SecretNames.leases, object == .service { return try answerLeases(call) }
         guard call.interface == nil || call.interface == object.interface else {
             throw .unknownMethod("\(call.interface ?? "").\(call.member)")
         }

@@ -45,6 +45,7 @@ extension SecretsClient {
                 result = try Self.secret(secret, item.content.contentType, session, path)
             }
         case .stored(let item):
+            try waitForGesture([item])
             try read(item) { secret throws(BusFault) in
                 result = try Self.secret(secret, item.content.contentType, session, path)
             }
@@ -59,8 +60,9 @@ extension SecretsClient {
         _ item: SecretItem,
         _ body: (Span<UInt8>) throws(BusFault) -> Void
     ) throws(BusFault) {
-        guard !isLocked(item) else { throw .isLocked }
-        if item.needsGesture { return try read(granted: item, body) }
+        let rules = ownRules()
+        guard !isLocked(item, rules) else { throw .isLocked }
+        if demand(of: item, rules) != nil { return try read(granted: item, body) }
         try store.secrets(of: [item]) { _, secret throws(BusFault) in try body(secret) }
     }
 
@@ -70,7 +72,7 @@ extension SecretsClient {
         _ body: (Span<UInt8>) throws(BusFault) -> Void
     ) throws(BusFault) {
         guard let context = grant(for: item.reference) else { throw .isLocked }
-        noteRead(of: item.reference)
+        shared.grants.noteRead(of: item.reference, by: name)
         try store.secrets(of: [item], context: context) { _, secret throws(BusFault) in try body(secret) }
     }
 

@@ -114,8 +114,11 @@ extension SecretsClient {
         guard let items = try unlessLocked({ () throws(BusFault) in try store.items(having: pairs) }) else {
             return (inMemory, [promise(pairs, in: nil)])
         }
-        let locked = items.filter(isLocked).map(\.path)
-        return (items.filter { !isLocked($0) }.map(\.path) + inMemory, locked)
+        let rules = ownRules()
+        let (unlocked, locked) = items.reduce(into: ([String](), [String]())) { paths, item in
+            if isLocked(item, rules) { paths.1.append(item.path) } else { paths.0.append(item.path) }
+        }
+        return (unlocked + inMemory, locked)
     }
 
     // MARK: Secrets
@@ -133,21 +136,26 @@ extension SecretsClient {
         // Many are looked up together, also where the index is empty.
         let known =
             paths.count > 64 ? try unlessLocked { () throws(BusFault) in try store.itemsByPlace() } : nil
-        for path in Self.once(paths) {
-            guard case .item(let collection, let name)? = SecretObject(path) else { continue }
+        let found = Self.once(paths).compactMap { path -> (path: String, item: FoundItem)? in
+            guard case .item(let collection, let name)? = SecretObject(path) else { return nil }
             let place = ItemIndex.Place(collection: collection, name: name)
-            guard let found = known?[place].map(FoundItem.stored) ?? (try? item(name, in: collection)) else {
-                continue
-            }
-            switch found {
+            let found = known?[place].map(FoundItem.stored) ?? (try? item(name, in: collection))
+            return found.map { (path, $0) }
+        }
+        let stored = found.compactMap { if case .stored(let item) = $0.item { item } else { nil } }
+        // What is not released by then is left out.
+        try? waitForGesture(stored)
+        let rules = ownRules()
+        for (path, item) in found {
+            switch item {
             case .promised: continue
             case .session(let item):
                 try shared.sessionItems.withSecret(of: item) { secret throws(BusFault) in
                     try append(path, item.content.contentType, secret)
                 }
             case .stored(let item):
-                guard !isLocked(item) else { continue }
-                guard item.needsGesture else {
+                guard !isLocked(item, rules) else { continue }
+                guard demand(of: item, rules) != nil else {
                     // Two paths may stand for one item: a promised one, and its own.
                     if names.updateValue(path, forKey: item.reference) == nil { free.append(item) }
                     continue

@@ -5,8 +5,8 @@ import SecretServiceModel
 
 /// Unlocking and locking: of the keychain, of a collection that a client locked, and of items with a rule for one client.
 extension SecretsClient {
-    /// The most items that one box may be for: each has a line of its own, beside the one that says who started the program.
-    private static let mostItems = PromptDetails.mostItems - 1
+    /// The most items that one box may be for: each has a line of its own.
+    private static let mostItems = PromptDetails.mostItems
 
     /// What has to happen before an object is unlocked.
     private enum Target: Sendable {
@@ -14,9 +14,32 @@ extension SecretsClient {
         case item(collection: String, name: String)
     }
 
+    /// What the user has to show before this client may read an item, and how that is asked for.
+    struct Demand: Sendable, Equatable {
+        let rule: AccessControl
+        let reading: ReadingOptions
+    }
+
+    /// The rules that are for this program, or for one that started it.
+    func ownRules() -> [ProtectionRule] {
+        let rules = try? store.rules { !$0.programs.isEmpty }
+        return (rules ?? []).filter { isStarted(by: $0.programs) }
+    }
+
+    /// What an item demands of this client, for which these rules are; nil if nothing.
+    func demand(of item: SecretItem, _ rules: [ProtectionRule]) -> Demand? {
+        if item.needsGesture, let rule = item.rule { return Demand(rule: rule, reading: item.reading) }
+        return ProtectionRule.applying(to: item.content.attributes, of: rules)
+            .map { Demand(rule: $0.accessControl, reading: $0.reading) }
+    }
+
     /// Whether an item is locked for this client.
-    func isLocked(_ item: SecretItem) -> Bool {
-        shared.isLocked(item.collection) || item.needsGesture && grant(for: item.reference) == nil
+    func isLocked(_ item: SecretItem) -> Bool { isLocked(item, ownRules()) }
+
+    /// Whether an item is locked for this client, for which these rules are.
+    func isLocked(_ item: SecretItem, _ rules: [ProtectionRule]) -> Bool {
+        shared.isLocked(item.collection)
+            || demand(of: item, rules) != nil && grant(for: item.reference) == nil
     }
 
     /// Unlocks objects, each as spelled.
@@ -41,11 +64,12 @@ extension SecretsClient {
 
     /// Refuses more items with a rule than one box can name; while the keychain is locked nobody knows which have one.
     private func checkLimit(_ targets: [Target]) throws(BusFault) {
+        let rules = ownRules()
         let count = targets.count { target in
             guard case .item(let collection, let name) = target,
                 case .stored(let item)? = try? item(name, in: collection)
             else { return false }
-            return item.needsGesture
+            return demand(of: item, rules) != nil
         }
         guard count <= Self.mostItems else {
             throw .limit("one prompt unlocks at most \(Self.mostItems) items that need a gesture")
@@ -90,6 +114,7 @@ extension SecretsClient {
         var paths: [String] = []
         var collections: Set<String> = []
         var items: [(path: String, item: SecretItem)] = []
+        let rules = ownRules()
         for (path, target) in objects {
             switch target {
             case .collection(let name):
@@ -99,7 +124,7 @@ extension SecretsClient {
             case .item(let collection, let name):
                 guard case .stored(let item)? = try? item(name, in: collection) else { continue }
                 if shared.isLocked(item.collection) { collections.insert(item.collection) }
-                if item.needsGesture { items.append((path, item)) } else { paths.append(path) }
+                if demand(of: item, rules) != nil { items.append((path, item)) } else { paths.append(path) }
             }
         }
         // The gesture for an item counts for its collection too.
@@ -111,7 +136,7 @@ extension SecretsClient {
                 try keychain.evaluatePolicy(
                     EvaluatePolicy(
                         policy: Int64(AuthenticationPolicy.deviceOwner.rawValue),
-                        context: keychain.makeContextNumber(lasting: Self.grantTime),
+                        context: keychain.makeContextNumber(lasting: Grants.time),
                         reuseSeconds: 0,
                         prompt: prompt
                     ),
@@ -119,29 +144,36 @@ extension SecretsClient {
                 )
             }
         }
-        try release(items.map(\.item), cancellation)
+        try release(items.map(\.item), rules, cancellation)
         for name in collections { shared.unlock(name) }
         return objects.map(\.path).filter { path in
             paths.contains(path) || items.contains { $0.path == path }
         }
     }
 
-    /// Asks for the gesture that the rules of items need, and lets this client read them for a while.
-    private func release(_ items: [SecretItem], _ cancellation: Cancellation) throws(BusFault) {
+    /// Asks for the gesture that items demand, and lets this client read them for a while.
+    private func release(
+        _ items: [SecretItem],
+        _ rules: [ProtectionRule],
+        _ cancellation: Cancellation
+    ) throws(BusFault) {
         var rest = items
-        while let rule = rest.first?.rule {
-            let same = rest.filter { $0.rule == rule }
-            rest.removeAll { $0.rule == rule }
+        while let first = rest.first, let demand = demand(of: first, rules) {
+            let same = rest.filter { self.demand(of: $0, rules) == demand }
+            rest.removeAll { self.demand(of: $0, rules) == demand }
+            let window = demand.reading.window.map { Duration.seconds($0) }
             let labels = same.map { PromptDetails.quoted($0.content.label, atMost: 60) }
+            let time = demand.reading.window.map { ", for \(Self.text(ofSeconds: $0))" } ?? ""
             let reason =
-                same.count == 1 ? "Read the secret \(labels[0])." : "Read \(same.count) secrets."
+                same.count == 1
+                ? "Read the secret \(labels[0])\(time)." : "Read \(same.count) secrets\(time)."
             let lines = same.count == 1 ? [] : labels
             let prompt = fields(reason, lines)
-            let context = keychain.makeContextNumber(lasting: Self.grantTime)
+            let context = keychain.makeContextNumber(lasting: window ?? Grants.time)
             try replying { () throws(KeychainError) in
                 try keychain.evaluateAccessControl(
                     EvaluateAccessControl(
-                        accessControl: rule,
+                        accessControl: demand.rule,
                         operation: Int64(AccessOperation.useItem.rawValue),
                         context: context,
                         reuseSeconds: 0,
@@ -150,7 +182,35 @@ extension SecretsClient {
                     cancellation: cancellation
                 )
             }
-            allow(same.map(\.reference), in: context)
+            allow(same, in: context, lasting: window)
+        }
+    }
+
+    private static func text(ofSeconds seconds: Int) -> String {
+        seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+
+    // MARK: Reads that wait
+
+    /// How long a read may wait for a gesture: less than the 25 seconds after which clients of D-Bus give a call up.
+    private static let longestRead = Duration.seconds(20)
+
+    /// Asks for the gesture for those items that this client reads without having unlocked them, where the user wants that.
+    ///
+    /// Not for one that a client locked, and not for more than one box can name; nothing then, and they stay locked.
+    func waitForGesture(_ items: [SecretItem]) throws(BusFault) {
+        let rules = ownRules()
+        let waiting = items.filter { item in
+            !shared.isLocked(item.collection) && grant(for: item.reference) == nil
+                && demand(of: item, rules)?.reading.waits == true
+        }
+        guard (1...Self.mostItems).contains(waiting.count) else { return }
+        do throws(BusFault) {
+            try self.waiting(atMost: Self.longestRead) { cancellation throws(BusFault) in
+                try release(waiting, rules, cancellation)
+            }
+        } catch {
+            throw .isLocked
         }
     }
 
@@ -182,9 +242,9 @@ extension SecretsClient {
                 shared.lock(name)
                 return true
             case .item(let collection, let name):
-                guard case .stored(let item)? = try? item(name, in: collection), item.needsGesture else {
-                    return false
-                }
+                guard case .stored(let item)? = try? item(name, in: collection),
+                    demand(of: item, ownRules()) != nil
+                else { return false }
                 forbid(item.reference)
                 return true
             case .service, .session, .prompt: return false

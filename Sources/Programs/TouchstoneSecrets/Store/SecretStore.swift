@@ -51,6 +51,11 @@ struct SecretStore: Sendable {
         return try stored(place)
     }
 
+    /// The rules of which `isMeant` is true.
+    func rules(_ isMeant: (ProtectionRule) -> Bool) throws(BusFault) -> [ProtectionRule] {
+        try content { $0.rules.filter(isMeant) }
+    }
+
     /// All items and records, by where they are.
     func itemsByPlace() throws(BusFault) -> [ItemIndex.Place: SecretItem] { try content(\.items) }
 
@@ -164,13 +169,13 @@ struct SecretStore: Sendable {
         let rule =
             ProtectionRule.isProgramKey(content.attributes)
             ? nil
-            : ProtectionRule.applying(to: content.attributes, of: try self.content { $0.rules })
+            : ProtectionRule.applying(to: content.attributes, of: try rules { $0.programs.isEmpty })
         let place = ItemIndex.Place(
             collection: collection,
             name: Hexadecimal.text(RandomBytes.array(count: 16))
         )
         try add(
-            SecretItem.attributes(of: place.name, in: collection, content),
+            SecretItem.attributes(of: place.name, in: collection, content, rule?.reading ?? ReadingOptions()),
             rule?.accessControl ?? AccessControl(accessibility: .afterFirstUnlock),
             HeldSecret(secret),
             at: place
@@ -189,7 +194,7 @@ struct SecretStore: Sendable {
             let replacement = ReplaceItem(
                 query: query(for: item),
                 itemClass: .genericPassword,
-                attributes: SecretItem.attributes(of: item.name, in: item.collection, content),
+                attributes: SecretItem.attributes(of: item.name, in: item.collection, content, item.reading),
                 accessControl: item.rule ?? AccessControl(accessibility: .afterFirstUnlock),
                 data: try held.take(),
                 prompt: Self.silent

@@ -55,6 +55,7 @@ struct DoctorCommand: ParsableCommand {
         findings.append(SystemChecks.fprintd())
         // In system mode the daemon's account uses the TPM, which the parts of system mode check.
         if system == nil, let tpm = SystemChecks.tpm() { findings.append(tpm) }
+        if let secrets = ServiceSecretsCheck.finding() { findings.append(secrets) }
         findings += SystemModeChecks.findingsForDoctor()
         return findings
     }

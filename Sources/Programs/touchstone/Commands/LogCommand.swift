@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import KeychainClient
 import KeychainModel
 
@@ -6,16 +7,26 @@ import KeychainModel
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Show the daemon's log: what was authenticated, refused and noticed.",
+        abstract:
+            "Show the daemon's log: what was authenticated, refused and noticed; or which program got which secret.",
         discussion: """
             It names no secret. With --follow, the last 10 entries and then new ones as they are written, until it is \
             interrupted. The log of a daemon that systemd started is in the journal instead: \
             journalctl --user -u touchstoned, and in system mode journalctl -u touchstoned@UID.
+
+              touchstone log --reads     which program got which secret, or used which key
+
+            These records are kept in the keychain for 30 days (the setting keep-reads) and name secrets. On a terminal a \
+            table; otherwise one line each, separated by tabs: time, program, what started it, what it did, with which \
+            secret, what that requires, what was shown, how often.
             """
     )
 
     @Flag(name: [.short, .long], help: "Go on with new entries as they are written.")
     var follow = false
+
+    @Flag(help: "Show which program got which secret.")
+    var reads = false
 
     @Option(help: ArgumentHelp("Begin with this many of the last entries.", valueName: "number"))
     var lines: Int?
@@ -25,9 +36,11 @@ struct LogCommand: ParsableCommand {
 
     func validate() throws {
         guard lines ?? 0 >= 0 else { throw ValidationError("--lines takes 0 or more") }
+        guard !reads || !follow else { throw ValidationError("--reads does not follow: ask again") }
     }
 
     func run() throws {
+        guard !reads else { return try showReads() }
         guard let layout = Layout(variable: Environment.secureValue) else {
             throw CommandError(
                 "HOME is not set to an absolute path",
@@ -54,6 +67,24 @@ struct LogCommand: ParsableCommand {
                     hint: "touchstone status"
                 )
             }
+        }
+    }
+
+    private func showReads() throws {
+        let entries = try ReadRecords().last(lines)
+        if json {
+            for entry in entries { Output.print(entry.json.renderedOnOneLine()) }
+        } else if isatty(STDOUT_FILENO) != 1 {
+            for entry in entries {
+                let cells = entry.columns(DateText.iso8601).map(Printable.text)
+                Output.print(cells.joined(separator: "\t"))
+            }
+        } else if entries.isEmpty {
+            Output.complain("No program got a secret in the time for which that is kept.")
+        } else {
+            var table = Table(headings: ReadRecords.Entry.headings)
+            for entry in entries { table.append(entry.columns(DateText.local)) }
+            for line in table.lines() { Output.print(line) }
         }
     }
 

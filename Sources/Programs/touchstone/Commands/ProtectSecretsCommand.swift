@@ -12,10 +12,15 @@ struct ProtectSecretsCommand: ParsableCommand {
             program wants which secret, and a gesture counts for that program and that secret, for 10 seconds and 3 reads.
 
               touchstone protect 4a73cb10
-              touchstone protect --schema org.gnome.keyring.NetworkPassword --match server=bank.example
+              touchstone protect --schema org.gnome.keyring.NetworkPassword --match server=bank.example --window 10min
+              touchstone protect --from-programs claude,node
 
-            With attributes there is a rule, also for secrets that are stored later. Some programs give up at once instead \
-            of waiting for a person; touchstone unprotect ends it.
+            With attributes there is a rule, also for secrets that are stored later. With programs the rule is for what they \
+            and the programs that they start read: the keys are not wrapped anew then, and a program that hides its name is \
+            not found.
+
+            Some programs give up at once instead of waiting for a person: with --legacy wait their read waits for the \
+            gesture, for at most 20 seconds.
             """
     )
 
@@ -24,6 +29,18 @@ struct ProtectSecretsCommand: ParsableCommand {
 
     @Option(help: "What reading them requires: presence (or either), finger or passcode.")
     var require = Requirement.either
+
+    @Option(
+        help: ArgumentHelp(
+            "For how long one gesture counts for a program, for any number of reads: at most 15min.",
+            valueName: "time"
+        ),
+        transform: Self.seconds
+    )
+    var window: Int?
+
+    @Option(help: "What a program gets that reads without unlocking: refuse, or wait for the gesture.")
+    var legacy = Legacy.refuse
 
     @Flag(
         help:
@@ -37,9 +54,24 @@ struct ProtectSecretsCommand: ParsableCommand {
         }
     }
 
+    private static func seconds(_ text: String) throws(ValidationError) -> Int {
+        guard let seconds = try? LockTime.seconds(text), seconds <= ReadingOptions.longestWindow else {
+            throw ValidationError("a window is from 1s to 15min, as in 10min")
+        }
+        return seconds
+    }
+
     func run() throws {
         let secrets = ServiceSecrets()
         let pairs = selection.attributes
+        let reading = ReadingOptions(window: window, waits: legacy == .wait)
+        if !selection.programs.isEmpty {
+            try secrets.setRule(require, reading, for: pairs, programs: selection.programs)
+            let names = selection.programs.joined(separator: ", ")
+            return Output.complain(
+                "What \(Printable.text(names)) and the programs that they start read requires \(require.rawValue) now."
+            )
+        }
         let found = try selection.items(of: secrets)
         let isRefused = { (item: SecretItem) in !force && ProtectionRule.isProgramKey(item.content.attributes)
         }
@@ -50,8 +82,17 @@ struct ProtectSecretsCommand: ParsableCommand {
                 hint: "with --force it is protected all the same"
             )
         }
-        let count = try secrets.require(require, of: found.filter { !isRefused($0) })
-        if !pairs.isEmpty { try secrets.setRule(require, for: pairs) }
+        // First, so that what is stored meanwhile is under it too.
+        if !pairs.isEmpty { try secrets.setRule(require, reading, for: pairs) }
+        let count: Int
+        do throws(CommandError) {
+            count = try secrets.require(require, reading, of: found.filter { !isRefused($0) })
+        } catch {
+            if !pairs.isEmpty {
+                Output.complain("The rule counts for secrets that come; those that are there did not change.")
+            }
+            throw error
+        }
         let names = count == 1 ? "1 secret requires" : "\(count) secrets require"
         Output.complain(
             "\(names) \(require.rawValue) now." + (pairs.isEmpty ? "" : " So will those that come.")
@@ -67,6 +108,7 @@ struct UnprotectSecretsCommand: ParsableCommand {
         discussion: """
               touchstone unprotect 4a73cb10
               touchstone unprotect --schema org.gnome.keyring.NetworkPassword --match server=bank.example
+              touchstone unprotect --from-programs claude,node
             """
     )
 
@@ -76,8 +118,18 @@ struct UnprotectSecretsCommand: ParsableCommand {
     func run() throws {
         let secrets = ServiceSecrets()
         let pairs = selection.attributes
+        if !selection.programs.isEmpty {
+            guard try secrets.endRule(for: pairs, programs: selection.programs) else {
+                throw CommandError(
+                    "there is no such rule",
+                    hint: "touchstone secrets list shows the rules",
+                    exitCode: .notFound
+                )
+            }
+            return Output.complain("The rule is gone.")
+        }
         let found = try selection.items(of: secrets)
-        let count = try secrets.require(.nothing, of: found)
+        let count = try secrets.require(.nothing, ReadingOptions(), of: found)
         let hadRule = pairs.isEmpty ? false : try secrets.endRule(for: pairs)
         Output.complain(
             (count == 1 ? "1 secret requires" : "\(count) secrets require") + " nothing now."
@@ -86,7 +138,15 @@ struct UnprotectSecretsCommand: ParsableCommand {
     }
 }
 
-/// Secrets of other programs on the command line: by their names, or by attributes.
+/// What a program gets that reads a protected secret without having unlocked it.
+enum Legacy: String, ExpressibleByArgument, CaseIterable {
+    /// An error at once.
+    case refuse
+    /// The secret, after the gesture.
+    case wait
+}
+
+/// Secrets of other programs on the command line: by their names, or by attributes; or programs, whatever they read.
 struct SecretSelection: ParsableArguments {
     @Argument(help: "Names from touchstone secrets list, or how they begin.")
     var names: [String] = []
@@ -97,13 +157,32 @@ struct SecretSelection: ParsableArguments {
     @Option(help: AttributePair.help)
     var match: [AttributePair] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Programs, by the names of their files or of their processes, separated by commas.",
+            valueName: "names"
+        )
+    )
+    var fromPrograms: String?
+
     func validate() throws {
-        guard !names.isEmpty || schema != nil || !match.isEmpty else {
-            throw ValidationError("missing: which secrets, by name, --schema or --match")
+        guard !names.isEmpty || schema != nil || !match.isEmpty || fromPrograms != nil else {
+            throw ValidationError("missing: which secrets, by name, --schema or --match, or --from-programs")
         }
-        guard names.isEmpty || schema == nil && match.isEmpty else {
-            throw ValidationError("say names, or attributes with --schema and --match")
+        guard names.isEmpty || schema == nil && match.isEmpty && fromPrograms == nil else {
+            throw ValidationError("say names, or attributes with --schema and --match, or --from-programs")
         }
+        guard fromPrograms == nil || (1...ProtectionRule.mostPrograms).contains(programs.count) else {
+            throw ValidationError("--from-programs takes 1 to \(ProtectionRule.mostPrograms) names")
+        }
+        guard programs.allSatisfy({ $0.utf8.count <= 255 && !$0.contains("/") && !$0.contains("\n") }) else {
+            throw ValidationError("--from-programs takes names, not paths: the last part of a program's path")
+        }
+    }
+
+    /// The programs; none if the rule is for secrets themselves.
+    var programs: [String] {
+        Set((fromPrograms ?? "").split(separator: ",").map(String.init)).sorted()
     }
 
     /// The attributes; none if the secrets are named.

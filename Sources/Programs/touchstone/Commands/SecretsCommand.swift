@@ -115,8 +115,7 @@ struct ListServiceSecretsCommand: ParsableCommand {
             for line in table.lines() { Output.print(line) }
         }
         for rule in rules {
-            let pairs = AttributePair.text(rule.attributes)
-            Output.print("Rule: \(rule.accessControl.requirementName) for \(Printable.text(pairs))")
+            Output.print("Rule: \(Printable.text(rule.text))")
         }
     }
 }
@@ -238,7 +237,8 @@ struct DisableSecretsCommand: ParsableCommand {
 }
 
 extension SecretItem {
-    private var requirementName: String { rule?.requirementName ?? Requirement.nothing.rawValue }
+    /// What reading it requires, as it is written on the command line.
+    var requirementName: String { rule?.requirementName ?? Requirement.nothing.rawValue }
 
     fileprivate func columns(_ date: (Int64) -> String, name: String) -> [String] {
         [
@@ -249,7 +249,9 @@ extension SecretItem {
 
     fileprivate var json: JSONText {
         .object([
-            ("name", .text(name)), ("requires", .text(requirementName)), ("collection", .text(collection)),
+            ("name", .text(name)), ("requires", .text(requirementName)),
+            ("window", reading.window.map { JSONText.number(Int64($0)) } ?? .null),
+            ("waits", .flag(reading.waits)), ("collection", .text(collection)),
             ("label", .text(content.label)),
             ("created", .text(DateText.iso8601(microseconds: creation))),
             ("modified", .text(DateText.iso8601(microseconds: modification))),
@@ -262,9 +264,23 @@ extension SecretItem {
 }
 
 extension ProtectionRule {
+    /// The rule in words: `passcode for server=bank.example, one gesture for 10 min`.
+    fileprivate var text: String {
+        var text = "\(accessControl.requirementName) for "
+        text += attributes.isEmpty ? "all secrets" : AttributePair.text(attributes)
+        if !programs.isEmpty { text += ", read by \(programs.joined(separator: ", ")) or what they start" }
+        if let window = reading.window {
+            text += ", one gesture for \(DateText.duration(seconds: Int64(window)))"
+        }
+        return text + (reading.waits ? ", reads wait" : "")
+    }
+
     fileprivate var json: JSONText {
         .object([
             ("requires", .text(accessControl.requirementName)),
+            ("programs", .list(programs.map(JSONText.text))),
+            ("window", reading.window.map { JSONText.number(Int64($0)) } ?? .null),
+            ("waits", .flag(reading.waits)),
             ("attributes", .object(attributes.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })),
         ])
     }

@@ -93,9 +93,14 @@ struct ServiceSecrets {
     /// Changes what reading secrets requires, all or none, without reading them.
     ///
     /// - Returns: how many were changed; those that required it already stay as they are.
-    func require(_ requirement: Requirement, of items: [SecretItem]) throws(CommandError) -> Int {
+    func require(
+        _ requirement: Requirement,
+        _ reading: ReadingOptions,
+        of items: [SecretItem]
+    ) throws(CommandError) -> Int {
         let changed = items.filter { item in
-            item.rule.map { Requirement($0) != requirement } ?? (requirement != .nothing)
+            (item.rule.map { Requirement($0) != requirement } ?? (requirement != .nothing))
+                || item.reading != reading
         }
         guard let first = changed.first else { return 0 }
         guard changed.count <= Self.mostAtOnce else {
@@ -113,7 +118,8 @@ struct ServiceSecrets {
             return try keychain.update(
                 UpdateItems(
                     query: query(changed.map(\.reference)),
-                    attributes: [:],
+                    attributes: reading.attributes,
+                    // Also where it is the same: whoever changes how the gesture is asked for has to give it.
                     accessControl: rule,
                     data: nil,
                     context: keychain.makeContextNumber(),
@@ -128,10 +134,15 @@ struct ServiceSecrets {
         }
     }
 
-    /// Sets the rule for secrets with these attributes, in place of the one for the same attributes.
-    func setRule(_ requirement: Requirement, for attributes: [String: String]) throws(CommandError) {
+    /// Sets the rule for secrets with these attributes, in place of the one for the same attributes and programs.
+    func setRule(
+        _ requirement: Requirement,
+        _ reading: ReadingOptions,
+        for attributes: [String: String],
+        programs: [String] = []
+    ) throws(CommandError) {
         let present = try rules()
-        let same = present.first { $0.attributes == attributes }
+        let same = present.first { $0.attributes == attributes && $0.programs == programs }
         guard same != nil || present.count < ProtectionRule.most else {
             throw CommandError(
                 "there are \(present.count) rules already",
@@ -142,13 +153,17 @@ struct ServiceSecrets {
             let rule = ProtectionRule(
                 name: same?.name ?? Hexadecimal.text(RandomBytes.array(count: 16)),
                 attributes: attributes,
-                accessControl: try requirement.accessControl(.afterFirstUnlock)
+                accessControl: try requirement.accessControl(.afterFirstUnlock),
+                reading: reading,
+                programs: programs
             )
             let prompt = prompt("Store a rule for secrets of other programs.")
             if let same {
                 let change = UpdateItems(
                     query: Self.query(for: same),
-                    attributes: [.generic: .data(rule.accessControl.encoded)],
+                    attributes: reading.attributes.merging([
+                        .generic: .data(rule.accessControl.encoded)
+                    ]) { $1 },
                     accessControl: nil,
                     data: nil,
                     prompt: prompt
@@ -169,9 +184,11 @@ struct ServiceSecrets {
         }
     }
 
-    /// Ends the rule for secrets with these attributes; false if there is none.
-    func endRule(for attributes: [String: String]) throws(CommandError) -> Bool {
-        guard let rule = try rules().first(where: { $0.attributes == attributes }) else { return false }
+    /// Ends the rule for secrets with these attributes and these programs; false if there is none.
+    func endRule(for attributes: [String: String], programs: [String] = []) throws(CommandError) -> Bool {
+        guard
+            let rule = try rules().first(where: { $0.attributes == attributes && $0.programs == programs })
+        else { return false }
         do throws(KeychainError) {
             let prompt = prompt("End a rule for secrets of other programs.")
             try keychain.delete(DeleteItems(query: Self.query(for: rule), prompt: prompt))
