@@ -56,8 +56,8 @@ def in_system_mode(command):
     )
 
 
-package = sys.argv[1]
-done = apt("install", "--no-install-recommends", package, "pinentry-tty", "man-db", "bash-completion")
+package, *others = sys.argv[1:]
+done = apt("install", "--no-install-recommends", package, *others, "pinentry-tty", "man-db", "bash-completion")
 check("the package installs with what it depends on", done.returncode == 0, done.stdout)
 subprocess.run(["useradd", "--create-home", "anna"], check=True)
 

@@ -37,6 +37,8 @@ final class SecretsClient: Sendable {
         var prompts: [String: SecretPrompt] = [:]
         /// Cancels the gesture for which a read waits.
         var waiting: Cancellation?
+        /// Cancels the requests of sandboxed programs, by the paths by which the portal closes them.
+        var portal: [String: Cancellation] = [:]
         /// The names of the program and of those that started it, once they were needed.
         var programs: Set<String>?
         var promises: [String: Promise] = [:]
@@ -68,8 +70,9 @@ final class SecretsClient: Sendable {
 
     // MARK: Calls
 
-    /// Answers a call, after those before it, on a thread that may block.
+    /// Answers a call, after those before it, on a thread that may block; one of the portal beside them.
     func enqueue(_ call: Call) {
+        guard !Self.isPortal(call) else { return startPortal(call) }
         let (isRefused, mustStart) = state.withLock { state in
             guard !state.isGone, state.calls.count < Self.mostCalls else { return (true, false) }
             state.calls.append(call)
@@ -97,27 +100,38 @@ final class SecretsClient: Sendable {
                 return state.calls.removeFirst()
             }
             guard let next else { return }
-            let result: Result<[BusValue], BusFault>
-            do throws(BusFault) {
-                result = .success(try answer(next))
-            } catch {
-                result = .failure(error)
-            }
-            shared.post(.reply(next.number, result))
+            reply(to: next) { () throws(BusFault) in try answer(next) }
         }
+    }
+
+    private func startPortal(_ call: Call) {
+        let failure = BlockingThread.start { [self] in
+            reply(to: call) { () throws(BusFault) in try answerPortal(call) }
+        }
+        if failure != 0 { shared.post(.reply(call.number, .failure(.limit("no thread is left")))) }
+    }
+
+    private func reply(to call: Call, _ body: () throws(BusFault) -> [BusValue]) {
+        let result: Result<[BusValue], BusFault>
+        do throws(BusFault) {
+            result = .success(try body())
+        } catch {
+            result = .failure(error)
+        }
+        shared.post(.reply(call.number, result))
     }
 
     /// Ends everything because the client has left the bus.
     func end() {
-        let (prompts, waiting) = state.withLock { state in
+        let (prompts, waiting) = state.withLock { state -> ([SecretPrompt], [Cancellation]) in
             defer {
                 state = State()
                 state.isGone = true
             }
-            return (Array(state.prompts.values), state.waiting)
+            return (Array(state.prompts.values), [state.waiting].compactMap(\.self) + state.portal.values)
         }
         for prompt in prompts { prompt.abandon() }
-        waiting?.cancel()
+        for cancellation in waiting { cancellation.cancel() }
         shared.grants.forget(name)
     }
 
@@ -238,6 +252,26 @@ final class SecretsClient: Sendable {
             state.withLock { $0.waiting = nil }
         }
         return try body(cancellation)
+    }
+
+    /// Runs `body` with what the portal cancels by closing this path.
+    func closing<R>(_ path: String, _ body: (Cancellation) throws(BusFault) -> R) throws(BusFault) -> R {
+        let cancellation = Cancellation()
+        try state.withLock { state throws(BusFault) in
+            guard !state.isGone, state.portal.count < Self.mostPrompts, state.portal[path] == nil else {
+                throw .limit("at most \(Self.mostPrompts) requests wait, each with a path of its own")
+            }
+            state.portal[path] = cancellation
+        }
+        defer { _ = state.withLock { $0.portal.removeValue(forKey: path) } }
+        return try body(cancellation)
+    }
+
+    /// Cancels the request of a path; false if there is none.
+    func closePortal(_ path: String) -> Bool {
+        guard let cancellation = state.withLock({ $0.portal[path] }) else { return false }
+        cancellation.cancel()
+        return true
     }
 
     /// Whether this program or one that started it, as the kernel knows them at the first question, has one of these names.

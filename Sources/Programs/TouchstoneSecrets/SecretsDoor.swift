@@ -82,6 +82,8 @@ actor SecretsDoor {
             // 4: do not wait for it; 2: take it from another that allows it.
             let flags: UInt32 = replaces ? 4 | 2 : 4
             reply = try await bus.call(.bus, "RequestName", [.string(SecretNames.bus), .uint32(flags)])
+            // Without it sandboxed programs alone get nothing.
+            _ = try? await bus.call(.bus, "RequestName", [.string(SecretNames.portalBus), .uint32(flags)])
         } catch {
             stop()
             throw .noBus(address, error)
@@ -131,7 +133,8 @@ actor SecretsDoor {
             return false
         }
         guard message.isMethodCall, let path = message.path,
-            path == "/" || SecretNames.root.hasPrefix(path) || path.hasPrefix(SecretNames.root),
+            path == "/" || SecretNames.root.hasPrefix(path) || path.hasPrefix(SecretNames.root)
+                || path.hasPrefix(SecretNames.portalRoot),
             message.interface != "org.freedesktop.DBus.Peer"
         else { return false }
         let number = held.hold(message)

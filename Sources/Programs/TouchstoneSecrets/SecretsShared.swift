@@ -34,6 +34,7 @@ final class SecretsShared: Sendable {
     let grants = Grants()
     /// The display of the door's own environment.
     let place: PromptOrigin
+    private let portalItems = Guarded(())
     private let locked = Guarded<Set<String>>([])
     private let outgoing = Guarded<[Outgoing]>([])
     private let wake = Guarded<Wake?>(nil)
@@ -41,6 +42,11 @@ final class SecretsShared: Sendable {
     init(of keychain: RemoteKeychain, place: PromptOrigin) {
         self.place = place
         index = ItemIndex(of: keychain.representing(.thisProcess).separate())
+    }
+
+    /// Runs `body` while no other call makes the item of a sandboxed program.
+    func portalTurn<R>(_ body: () throws(BusFault) -> R) throws(BusFault) -> R {
+        try portalItems.withLock { _ throws(BusFault) in try body() }
     }
 
     // MARK: The bus

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import KeychainModel
 import MessageBus
+import ScriptedDaemon
 import SecretMemory
 import Testing
 import TouchstoneTesting
@@ -179,6 +180,20 @@ struct LeaseTests {
         before = world.keychain.boxes.count
         #expect(await isLocked(item, for: client))
         #expect(world.keychain.boxes.count == before)
+    }
+
+    @Test("the client of a waiting read goes, and its box with it: the next client is asked at once")
+    func gone() async throws {
+        let item = try await protected("--legacy", "wait")
+        try ScriptedPinentry.tell(Array(repeating: .waits, count: 10), home: world.keychain.home.path)
+        let second = try await world.client()
+        let before = world.keychain.boxes.count
+        let asked = Task { try await second.read(item) }
+        try await Deadline.wait(for: "the box") { world.keychain.boxes.count > before ? true : nil }
+        await second.peer.close()
+        try ScriptedPinentry.tell([], home: world.keychain.home.path)
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+        _ = await asked.result
     }
 
     // MARK: Programs

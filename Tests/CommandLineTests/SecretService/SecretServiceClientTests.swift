@@ -9,6 +9,7 @@ import TouchstoneTesting
 private let tool = "/usr/bin/secret-tool"
 private let helperSource =
     "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c"
+private let portalProgram = "/usr/libexec/xdg-desktop-portal"
 private let interpreter = "/usr/bin/python3"
 
 /// Programs that were never written for this keychain, as they are: libsecret's tool, git's helper, Python's and GNOME's libraries.
@@ -157,6 +158,67 @@ struct SecretServiceClientTests {
 
                 """,
             "\(result.errors)"
+        )
+    }
+
+    @Test(
+        "xdg-desktop-portal finds the portal by its file, and gives a program its key",
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: portalProgram),
+            "xdg-desktop-portal is not installed"
+        )
+    )
+    func portal() async throws {
+        let portals = world.keychain.home.path + "/portals"
+        try FileManager.default.createDirectory(atPath: portals, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: Programs.sources.path + "/dist/secrets/touchstone.portal",
+            toPath: portals + "/touchstone.portal"
+        )
+        var run = CommandRun(home: world.keychain.home)
+        run.program = portalProgram
+        run.environment = world.variables.merging(["XDG_DESKTOP_PORTAL_DIR": portals]) { $1 }
+        let running = try run.start()
+        defer { kill(running.processID, SIGTERM) }
+        let result = try await python(
+            """
+            import os
+            from gi.repository import Gio, GLib
+            bus = Gio.bus_get_sync(Gio.BusType.SESSION, None)
+            place = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop"
+            def retrieve():
+                reader, writer = os.pipe()
+                descriptors = Gio.UnixFDList.new()
+                index = descriptors.append(writer)
+                os.close(writer)
+                loop = GLib.MainLoop()
+                def end(connection, sender, path, interface, name, arguments):
+                    print("response", arguments.unpack())
+                    loop.quit()
+                path = f"{place[1]}/request/{bus.get_unique_name()[1:].replace('.', '_')}/t"
+                heard = bus.signal_subscribe(None, "org.freedesktop.portal.Request", "Response", path, None, 0, end)
+                arguments = GLib.Variant("(ha{sv})", (index, {"handle_token": GLib.Variant("s", "t")}))
+                while True:
+                    try:
+                        bus.call_with_unix_fd_list_sync(*place, "org.freedesktop.portal.Secret", "RetrieveSecret", arguments,
+                                                        None, 0, 60000, descriptors, None)
+                        break
+                    except GLib.Error as error:
+                        # It is still starting.
+                        if "ServiceUnknown" not in str(error) and "UnknownMethod" not in str(error):
+                            raise
+                loop.run()
+                bus.signal_unsubscribe(heard)
+                del descriptors
+                os.set_blocking(reader, False)
+                return os.read(reader, 100)
+            first = retrieve()
+            print(len(first), retrieve() == first)
+            """
+        )
+        #expect(
+            result.text == "response (0, {})\nresponse (0, {})\n64 True\n",
+            "\(result.text)\(result.errors)"
         )
     }
 

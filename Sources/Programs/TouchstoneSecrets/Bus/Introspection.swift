@@ -104,6 +104,28 @@ enum Introspection {
 
         """
 
+    /// Describes the object of the portal.
+    static var portalDocument: String {
+        header + standard + properties + """
+             <interface name="org.freedesktop.impl.portal.Secret">
+              <property name="version" type="u" access="read"/>
+              <method name="RetrieveSecret"><arg name="handle" direction="in" type="o"/>\
+            <arg name="app_id" direction="in" type="s"/><arg name="fd" direction="in" type="h"/>\
+            <arg name="options" direction="in" type="a{sv}"/><arg name="response" direction="out" type="u"/>\
+            <arg name="results" direction="out" type="a{sv}"/></method>
+             </interface>
+            </node>
+
+            """
+    }
+
+    private static let header = """
+        <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN" \
+        "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
+        <node>
+
+        """
+
     /// Describes an object, or a node above the objects, with its children.
     static func document(of object: SecretObject?, children: [String]) -> String {
         let interfaces =
@@ -116,11 +138,6 @@ enum Introspection {
             case .prompt?: standard + prompt
             }
         let nodes = children.map { " <node name=\"\($0)\"/>\n" }.joined()
-        return """
-            <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN" \
-            "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
-            <node>
-
-            """ + interfaces + nodes + "</node>\n"
+        return header + interfaces + nodes + "</node>\n"
     }
 }

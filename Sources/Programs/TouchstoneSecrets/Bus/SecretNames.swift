@@ -13,6 +13,12 @@ enum SecretNames {
     static let session = "org.freedesktop.Secret.Session"
     static let prompt = "org.freedesktop.Secret.Prompt"
     static let properties = "org.freedesktop.DBus.Properties"
+    /// The well-known name under which xdg-desktop-portal asks for the secrets of sandboxed programs.
+    static let portalBus = "org.freedesktop.impl.portal.desktop.touchstone"
+    /// The object of all backends of portals.
+    static let portalRoot = "/org/freedesktop/portal/desktop"
+    static let portal = "org.freedesktop.impl.portal.Secret"
+    static let portalRequest = "org.freedesktop.impl.portal.Request"
     /// The interface of the service's object that lists and ends gestures; not of the specification.
     static let leases = "touchstone.Leases"
     static let introspectable = "org.freedesktop.DBus.Introspectable"

@@ -56,7 +56,7 @@ extension SecretsClient {
     }
 
     /// Reads an item that is unlocked for this client.
-    private func read(
+    func read(
         _ item: SecretItem,
         _ body: (Span<UInt8>) throws(BusFault) -> Void
     ) throws(BusFault) {

@@ -214,6 +214,11 @@ extension SecretsClient {
         }
     }
 
+    /// Unlocks an item, and its collection if a client locked it.
+    func unlock(_ item: SecretItem, _ cancellation: Cancellation) throws(BusFault) {
+        _ = try unlock([(item.path, .item(collection: item.collection, name: item.name))], cancellation)
+    }
+
     /// Unlocks a collection for everybody, and the keychain if need be.
     func unlock(collectionAt path: String, _ cancellation: Cancellation) throws(BusFault) {
         guard let (target, isUnlocked) = try target(path, isCold: try store.isCold()), !isUnlocked else {
