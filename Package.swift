@@ -783,6 +783,7 @@ case "fuzz":
                 "WebAuthnModel", "Desk", "KeychainEngine", "PinentryDriver", "Primitives",
                 "FingerprintDriver", "TPMDriver",
                 "KeychainServer", "KeychainClient", "Security", "SSHFormat", "DaemonConfiguration",
+                "TouchstoneSecrets", "SecretServiceModel", "MessageBus",
             ],
             path: "Fuzz/Sources/fuzz",
             swiftSettings: nearC,

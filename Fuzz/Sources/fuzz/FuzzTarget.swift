@@ -20,7 +20,7 @@ enum FuzzTargets {
         PromptsTarget.self, QueryTarget.self,
         KeyAttributesTarget.self, PrivateKeyTarget.self, TPMBlobTarget.self, AttestationTarget.self,
         ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self, CredentialFormsTarget.self,
-        SSHTarget.self,
+        SSHTarget.self, SecretServiceTarget.self,
     ]
 
     static func named(_ name: String) -> (any FuzzTarget.Type)? { all.first { $0.name == name } }
