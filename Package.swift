@@ -821,7 +821,8 @@ case "benchmarks":
             name: "touchstone-bench",
             dependencies: [
                 "AppCalls", "CLinux", "CProcessors", "CTPMLimit", "KeychainClient", "KeychainModel",
-                "SecretMemory", "Security", "SSHFormat", "TPMDriver", "Touchstone", "TouchstoneTesting",
+                "MessageBus", "SecretMemory", "Security", "SSHFormat", "TPMDriver", "Touchstone",
+                "TouchstoneTesting",
             ],
             path: sources + "touchstone-bench",
             swiftSettings: nearC

@@ -1,12 +1,15 @@
 // Uses the running secret service through libsecret, and writes what it took.
 //
 //   libsecret-bench LOOKUPS ADDS ITEMS FILE
+//   libsecret-bench fill ITEMS
 //
-// ITEMS items have an attribute "account": account-0@example.org and so on. FILE gets three lines of nanoseconds: the
-// median look-up, the mean add, and a list of all items with their attributes.
+// ITEMS items have an attribute "account": account-0@example.org and so on; "fill" stores them. FILE gets five lines of nanoseconds:
+// the median look-up, the mean add, a list of all items with their attributes, and, without libsecret's objects for each item, the
+// median search for all and the secrets of all by one call.
 #include <libsecret/secret.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const SecretSchema schema = {
@@ -62,6 +65,49 @@ static long long add(int adds, int items) {
     return (now() - begin) / adds;
 }
 
+// One call of the service, whose reply is to be unreferenced.
+static GVariant *call(GDBusConnection *bus, const char *method, GVariant *arguments, const char *type) {
+    GError *error = NULL;
+    GVariant *reply = g_dbus_connection_call_sync(bus, "org.freedesktop.secrets", "/org/freedesktop/secrets",
+        "org.freedesktop.Secret.Service", method, arguments, G_VARIANT_TYPE(type), G_DBUS_CALL_FLAGS_NONE, 300000, NULL, &error);
+    if (!reply) fail(method, error);
+    return reply;
+}
+
+static GVariant *search(GDBusConnection *bus) {
+    GVariantBuilder pairs;
+    g_variant_builder_init(&pairs, G_VARIANT_TYPE("a{ss}"));
+    return call(bus, "SearchItems", g_variant_new("(a{ss})", &pairs), "(aoao)");
+}
+
+// The median search for all items, and the secrets of all by one call.
+static void all(int items, long long times[2]) {
+    GError *error = NULL;
+    GDBusConnection *bus = g_bus_get_sync(G_BUS_TYPE_SESSION, NULL, &error);
+    if (!bus) fail("bus", error);
+    long long searches[5];
+    GVariant *paths = NULL;
+    for (int run = 0; run < 5; run++) {
+        if (paths) g_variant_unref(paths);
+        long long begin = now();
+        GVariant *reply = search(bus);
+        searches[run] = now() - begin;
+        paths = g_variant_get_child_value(reply, 0);
+        g_variant_unref(reply);
+        if ((int)g_variant_n_children(paths) < items) fail("search", NULL);
+    }
+    qsort(searches, 5, sizeof *searches, compare);
+    times[0] = searches[2];
+    GVariant *session = call(bus, "OpenSession", g_variant_new("(sv)", "plain", g_variant_new_string("")), "(vo)");
+    GVariant *path = g_variant_get_child_value(session, 1);
+    long long begin = now();
+    GVariant *reply = call(bus, "GetSecrets", g_variant_new("(@aoo)", paths, g_variant_get_string(path, NULL)), "(a{o(oayays)})");
+    times[1] = now() - begin;
+    GVariant *secrets = g_variant_get_child_value(reply, 0);
+    if ((int)g_variant_n_children(secrets) < items) fail("secrets", NULL);
+    g_object_unref(bus);
+}
+
 static long long list(int items) {
     GError *error = NULL;
     int count = 0;
@@ -84,11 +130,17 @@ static long long list(int items) {
 }
 
 int main(int count, char **arguments) {
+    if (count == 3 && strcmp(arguments[1], "fill") == 0) {
+        add(atoi(arguments[2]), 0);
+        return 0;
+    }
     if (count != 5) return 64;
     int lookups = atoi(arguments[1]), adds = atoi(arguments[2]), items = atoi(arguments[3]);
     FILE *file = fopen(arguments[4], "w");
     if (!file) return 1;
-    long long times[] = {lookup(lookups, items), add(adds, items), list(items)};
-    for (int line = 0; line < 3; line++) fprintf(file, "%lld\n", times[line]);
+    long long times[5] = {lookup(lookups, items), add(adds, items)};
+    all(items, times + 3);
+    times[2] = list(items);
+    for (int line = 0; line < 5; line++) fprintf(file, "%lld\n", times[line]);
     return fclose(file) == 0 ? 0 : 1;
 }

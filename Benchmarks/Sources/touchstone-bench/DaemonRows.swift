@@ -5,12 +5,7 @@ import KeychainModel
 enum DaemonRows {
     /// Resident memory after all measurements of the store (proc(5), `VmRSS`).
     static func measureMemory(_ stage: Stage, into table: inout Table) throws {
-        let status = try TextFile.read("/proc/\(try stage.keychain.daemonProcess())/status")
-        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-            let kilobytes = line.split(whereSeparator: { !("0"..."9").contains($0) }).first.flatMap({
-                Double($0)
-            })
-        else { throw BenchError("no VmRSS") }
+        let kilobytes = try TextFile.residentKilobytes(of: try stage.keychain.daemonProcess())
         table.add(
             Row(
                 "resident memory, \(stage.count) items",

@@ -5,9 +5,28 @@ import TouchstoneTesting
 /// filling it otherwise would take an hour.
 enum KeyringRows {
     private static let program = "/usr/bin/gnome-keyring-daemon"
-    private static let secretTool = "/usr/bin/secret-tool"
+    fileprivate static let secretTool = "/usr/bin/secret-tool"
     /// Each add writes the whole keyring.
-    private static let mostAdds = 10
+    fileprivate static let mostAdds = 10
+
+    /// Compares the Secret Service's door with it, and nothing else.
+    static func compare(
+        _ programs: Programs,
+        _ door: DoorRows.Found,
+        _ scale: Scale,
+        into table: inout Table
+    ) async throws {
+        guard let libsecret = programs.libsecret, unsafe access(program, X_OK) == 0 else {
+            return table.add(
+                Row("Secret Service beside gnome-keyring", notMeasured: "gnome-keyring is missing")
+            )
+        }
+        let keyring = try await Keyring.start(program, items: scale.middle)
+        defer { keyring.stop() }
+        let times = try keyring.times(libsecret, scale)
+        let process = try? keyring.lookup(scale).median(of: scale.processes)
+        DoorRows.compare(door, times, process: process, items: scale.middle, into: &table)
+    }
 
     /// Measures look-ups in it, and compares them with our figures of the same run.
     ///
@@ -16,6 +35,7 @@ enum KeyringRows {
     ///   - lookup: our median look-up.
     ///   - process: our median of a whole `touchstone get`.
     ///   - bulk: our bulk figures through Apple's functions.
+    ///   - door: those of the Secret Service's door.
     ///   - scale: the number of items and look-ups.
     ///   - table: receives the rows.
     /// - Throws: ``BenchError`` when a peer fails.
@@ -24,6 +44,7 @@ enum KeyringRows {
         lookup: Nanoseconds,
         process: Nanoseconds,
         _ bulk: FrontRows.Bulk,
+        _ door: DoorRows.Found?,
         _ scale: Scale,
         into table: inout Table
     ) async throws {
@@ -36,19 +57,23 @@ enum KeyringRows {
         }
         let keyring = try await Keyring.start(program, items: scale.middle)
         defer { keyring.stop() }
+        var times: DoorRows.Times?
         if let libsecret = programs.libsecret {
-            let theirs = try keyring.bus.times(
-                of: libsecret,
-                ["200", "\(mostAdds)", "\(scale.middle)"],
-                count: 3
-            )
+            let theirs = try keyring.times(libsecret, scale)
+            times = theirs
             table.add(
-                Row(lookupName, ours: Figure(lookup), "gnome-keyring", Figure(theirs[0]), .atMost(1.0 / 60))
+                Row(
+                    lookupName,
+                    ours: Figure(lookup),
+                    "gnome-keyring",
+                    Figure(theirs.lookup),
+                    .atMost(1.0 / 60)
+                )
             )
             let rows = [
-                ("one of \(scale.bulk) SecItemAdd", bulk.add, theirs[1]),
-                ("one of \(scale.bulk) SecItemCopyMatching", bulk.lookup, theirs[0]),
-                ("kSecMatchLimitAll, \(scale.middle) items, attributes", bulk.list, theirs[2]),
+                ("one of \(scale.bulk) SecItemAdd", bulk.add, theirs.add),
+                ("one of \(scale.bulk) SecItemCopyMatching", bulk.lookup, theirs.lookup),
+                ("kSecMatchLimitAll, \(scale.middle) items, attributes", bulk.list, theirs.list),
             ]
             for (name, ours, theirs) in rows {
                 table.add(Row(name, ours: Figure(ours), "gnome-keyring", Figure(theirs), .atMost(1)))
@@ -56,15 +81,17 @@ enum KeyringRows {
         } else {
             table.add(Row(lookupName, notMeasured: "libsecret-1-dev is missing"))
         }
+        var whole: Nanoseconds?
+        defer {
+            if let door, let times {
+                DoorRows.compare(door, times, process: whole, items: scale.middle, into: &table)
+            }
+        }
         guard unsafe access(secretTool, X_OK) == 0 else {
             return table.add(Row(processName, notMeasured: "secret-tool is missing"))
         }
-        let run = CommandRun(
-            path: secretTool,
-            arguments: ["lookup", "account", BenchItem.account(scale.middle / 2)],
-            environment: keyring.bus.environment
-        )
-        let median = try run.median(of: scale.processes)
+        let median = try keyring.lookup(scale).median(of: scale.processes)
+        whole = median
         table.add(Row(processName, ours: Figure(process), "secret-tool", Figure(median), .atMost(1.0 / 3)))
     }
 }
@@ -123,6 +150,21 @@ private struct Keyring {
                 """
         }
         return text
+    }
+
+    /// What the client over libsecret took.
+    func times(_ client: String, _ scale: Scale) throws -> DoorRows.Times {
+        let arguments = ["\(DoorRows.lookups)", "\(KeyringRows.mostAdds)", "\(scale.middle)"]
+        return DoorRows.Times(try bus.times(of: client, arguments, count: 5))
+    }
+
+    /// A look-up by `secret-tool`.
+    func lookup(_ scale: Scale) -> CommandRun {
+        CommandRun(
+            path: KeyringRows.secretTool,
+            arguments: ["lookup", "account", BenchItem.account(scale.middle / 2)],
+            environment: bus.environment
+        )
     }
 
     func stop() {

@@ -14,6 +14,7 @@ enum Part: String, CaseIterable {
     case finger
     case system
     case ssh
+    case secrets
     /// Comparison with gnome-keyring, KWallet and systemd-creds; needs most of the others.
     case peers
 

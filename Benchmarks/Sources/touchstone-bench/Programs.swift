@@ -6,6 +6,8 @@ struct Programs {
     var command = ""
     /// `limit-daemon`.
     var limit = ""
+    /// `touchstone-secrets`; empty for programs of before it.
+    var door = ""
     /// `scripted-pinentry`.
     var pinentry = ""
     /// `libsecret-bench`; nil if there is no libsecret to build it with.
@@ -29,6 +31,7 @@ struct Programs {
             switch name {
             case "--touchstoned": daemon = value
             case "--touchstone": command = value
+            case "--touchstone-secrets": door = value
             case "--limit-daemon": limit = value
             case "--pinentry": pinentry = value
             case "--libsecret": libsecret = value

@@ -58,6 +58,14 @@ enum TouchstoneBench {
         if parts.contains(.ssh) {
             await table.run("ssh-agent") { try await SSHRows.measure(programs, scale, into: &$0) }
         }
+        if parts.contains(.secrets) {
+            await table.run("Secret Service") {
+                found.door = try await DoorRows.measure(programs, scale, into: &$0)
+                if let door = found.door, !parts.contains(.peers) {
+                    try await KeyringRows.compare(programs, door, scale, into: &$0)
+                }
+            }
+        }
         guard parts.contains(.peers), !programs.isSmoke else { return table }
         await measurePeers(programs, scale, found, into: &table)
         return table
@@ -69,6 +77,7 @@ enum TouchstoneBench {
         var list: Nanoseconds?
         var process: Nanoseconds?
         var bulk: FrontRows.Bulk?
+        var door: DoorRows.Found?
     }
 
     private static func measureStores(
@@ -136,7 +145,15 @@ enum TouchstoneBench {
         guard let lookup = found.lookup, let process = found.process, let bulk = found.bulk else { return }
         table.run("systemd-creds") { try ProcessRows.measureCredentials(process, scale, into: &$0) }
         await table.run("gnome-keyring") {
-            try await KeyringRows.measure(programs, lookup: lookup, process: process, bulk, scale, into: &$0)
+            try await KeyringRows.measure(
+                programs,
+                lookup: lookup,
+                process: process,
+                bulk,
+                found.door,
+                scale,
+                into: &$0
+            )
         }
         if let list = found.list, let client = programs.kwallet {
             await table.run("KWallet") {

@@ -40,6 +40,7 @@ struct Demo {
         try await scene.readByFinger(finger)
         try await scene.refuse(strangersFinger, passcode: passcode)
         try await scene.sign(passcode: passcode)
+        try await scene.serve(passcode: passcode)
         try await scene.survive(finger, passcode: passcode)
         try await scene.restart(finger, passcode: passcode)
         try await scene.moveDisk()

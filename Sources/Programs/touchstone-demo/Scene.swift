@@ -156,6 +156,69 @@ struct Scene: ~Copyable {
         transcript.done(verified.output.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
+    // MARK: Other programs' secrets
+
+    /// Programs that know libsecret alone keep secrets here; a script reads all of them, and after `protect` not the one that counts.
+    mutating func serve(passcode: String) async throws {
+        let tool = "/usr/bin/secret-tool"
+        transcript.step(
+            "secret-tool store, twice, in touchstone secrets try: a program that knows libsecret alone"
+        )
+        let store = "\(tool) store --label"
+        let stored = try await shell.run(
+            "secrets",
+            "try",
+            "/bin/sh",
+            "-c",
+            "printf %s hunter2 | \(store)=bank user alice kind demo && printf %s swordfish | \(store)=wiki user bob kind demo"
+        )
+        try expect(stored, status: 0)
+        transcript.done("two items of this keychain")
+
+        let script =
+            "\(tool) search --all kind demo 2>/dev/null | sed -n 's/^secret = //p' | sort | tr '\\n' ' '"
+        transcript.step("a script, as a coding agent runs one, reads everything there is")
+        let everything = try await shell.run("secrets", "try", "/bin/sh", "-c", script)
+        try expect(everything, status: 0, output: "hunter2 swordfish ")
+        transcript.done(
+            "it has “\(everything.output.dropLast())”, and nobody was asked: so it is in every keyring"
+        )
+
+        transcript.step("touchstone protect --match user=alice --require passcode, and the same script")
+        try expect(
+            try await shell.run("protect", "--match", "user=alice", "--require", "passcode"),
+            status: 0
+        )
+        let rest = try await shell.run("secrets", "try", "/bin/sh", "-c", script)
+        try expect(rest, status: 0, output: "swordfish ")
+        transcript.done("it has “\(rest.output.dropLast())” alone; the other one's key is not in reach")
+
+        transcript.step("secret-tool lookup user alice")
+        // A session of its own, whose terminal the door finds, as the window of a user has.
+        let looked = try await shell.run(
+            program: "/usr/bin/setsid",
+            [
+                "--ctty", "--wait", shell.programs + "/touchstone", "secrets", "try", tool, "lookup", "user",
+                "alice",
+            ]
+        ) { terminal in
+            try await terminal.wait(for: "Read the secret 'bank'.")
+            try await terminal.wait(for: "Passcode:")
+            terminal.type(passcode)
+            terminal.press(.enter)
+        }
+        try expect(looked, status: 0, output: "hunter2")
+        transcript.done("the box names secret-tool, what started it, and the secret; then “\(looked.output)”")
+
+        transcript.step("touchstone log --reads")
+        let reads = try await shell.run("log", "--reads", "--lines", "1")
+        guard reads.status == 0, reads.output.contains("secret-tool"), reads.output.contains("'bank'") else {
+            throw Surprise("no record of the read: \(reads.output)\(reads.screen)")
+        }
+        let cells = reads.output.split(separator: "\t", omittingEmptySubsequences: false)
+        transcript.done("\(cells[1]), started by \(cells[2]), read \(cells[4]) after the \(cells[6])")
+    }
+
     // MARK: A crash
 
     mutating func survive(_ finger: SyntheticFinger, passcode: String) async throws {

@@ -72,7 +72,7 @@ struct Shell: Sendable {
             end.yield(ended.terminationStatus)
             end.finish()
         }
-        try process.run()
+        try Self.start(process)
         do {
             try await person(terminal)
         } catch {
@@ -114,6 +114,15 @@ struct Shell: Sendable {
         let process = try await daemonProcess()
         kill(process, signal)
         try await Deadline.wait(for: "the end of the daemon") { kill(process, 0) != 0 ? true : nil }
+    }
+
+    /// Starts a process without the signals that this program blocks: a bus that a command starts for itself ends at SIGTERM.
+    private static func start(_ process: Process) throws {
+        var (none, own) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &own)
+        defer { pthread_sigmask(SIG_SETMASK, &own, nil) }
+        try process.run()
     }
 
     private func open(_ terminal: PseudoTerminal) throws -> FileHandle {
