@@ -21,29 +21,7 @@ struct KeyringImportTests {
     /// Starts GNOME Keyring, unlocked, on the bus on which the door is to be.
     init() async throws {
         world = try await SecretServiceWorld(startsDoor: false)
-        let home = world.keychain.home
-        for name in ["keyrings", "runtime"] {
-            try FileManager.default.createDirectory(
-                atPath: home.path + "/" + name,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-        }
-        var run = CommandRun(
-            arguments: ["--foreground", "--unlock", "--components=secrets"],
-            home: home
-        )
-        run.program = "/usr/bin/gnome-keyring-daemon"
-        run.input = .octets(Array("keyring password\n".utf8))
-        run.environment = world.variables.merging([
-            "XDG_DATA_HOME": home.path + "/keyrings", "XDG_RUNTIME_DIR": home.path + "/runtime",
-        ]) { $1 }
-        keyring = try run.start()
-        let peer = try await BusPeer(address: world.bus.address)
-        try await Deadline.wait(for: "GNOME Keyring") {
-            try await peer.owner(of: "org.freedesktop.secrets") != nil ? true : nil
-        }
-        await peer.close()
+        keyring = try await world.startKeyring()
     }
 
     private func store(_ secret: String, _ label: String, _ name: String) async throws {

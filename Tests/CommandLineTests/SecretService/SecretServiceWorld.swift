@@ -51,6 +51,34 @@ final class SecretServiceWorld: Sendable {
         await peer.close()
     }
 
+    /// Starts GNOME Keyring, unlocked, in the place of the door.
+    func startKeyring() async throws -> StartedCommand {
+        let home = keychain.home
+        for name in ["keyrings", "runtime"] {
+            try FileManager.default.createDirectory(
+                atPath: home.path + "/" + name,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+        var run = CommandRun(
+            arguments: ["--foreground", "--unlock", "--components=secrets"],
+            home: home
+        )
+        run.program = "/usr/bin/gnome-keyring-daemon"
+        run.input = .octets(Array("keyring password\n".utf8))
+        run.environment = variables.merging([
+            "XDG_DATA_HOME": home.path + "/keyrings", "XDG_RUNTIME_DIR": home.path + "/runtime",
+        ]) { $1 }
+        let keyring = try run.start()
+        let peer = try await BusPeer(address: bus.address)
+        try await Deadline.wait(for: "GNOME Keyring") {
+            try await peer.owner(of: "org.freedesktop.secrets") != nil ? true : nil
+        }
+        await peer.close()
+        return keyring
+    }
+
     /// The door's process.
     var doorProcess: Int32 { door.withLock { $0?.processID } ?? -1 }
 

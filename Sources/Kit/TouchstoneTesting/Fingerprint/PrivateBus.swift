@@ -205,6 +205,9 @@ package actor PrivateBus {
             <allow send_destination="*"/>
             <allow receive_sender="*"/>
           </policy>
+          <limit name="max_connections_per_user">100000</limit>
+          <limit name="max_completed_connections">100000</limit>
+          <limit name="max_replies_per_connection">50000</limit>
         </busconfig>
         """
     }
