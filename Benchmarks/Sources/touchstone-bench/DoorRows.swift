@@ -141,6 +141,10 @@ struct DoorRows {
             environment: keychain.environment,
             isQuiet: true
         ).run()
+        // Until the daemon has told the door.
+        try await Deadline.wait(for: "the rule") {
+            try await peer.call(service, "Unlock", [.paths([created[0].text ?? ""])])[1].text == "/" ? nil : true
+        }
         var times: [Nanoseconds] = []
         let ends = peer.signals
         var next = ends.makeAsyncIterator()

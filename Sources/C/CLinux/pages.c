@@ -2,6 +2,7 @@
 #include "CLinux.h"
 #include <errno.h>
 #include <link.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -50,3 +51,5 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *context)
 }
 
 void clinux_code_release(void) { dl_iterate_phdr(release_code, NULL); }
+
+void clinux_heap_release(void) { malloc_trim(0); }

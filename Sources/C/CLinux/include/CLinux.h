@@ -55,6 +55,8 @@ int clinux_pages_out(int pidfd, uint64_t address, size_t length);
 /// Unmaps the pages of the program's and its libraries' code and constants (madvise(2) `MADV_DONTNEED`). The kernel keeps
 /// their content in its cache of files; what is used again is mapped again, by one fault for each 64 KB.
 void clinux_code_release(void);
+/// Gives back the pages of freed memory that malloc(3) keeps.
+void clinux_heap_release(void);
 
 // MARK: stack.c
 

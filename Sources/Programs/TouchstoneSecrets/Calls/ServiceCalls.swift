@@ -135,10 +135,10 @@ extension SecretsClient {
         var names: [PersistentReference: String] = [:]
         // Many are looked up together, also where the index is empty.
         let known =
-            paths.count > 64 ? try unlessLocked { () throws(BusFault) in try store.itemsByPlace() } : nil
+            paths.count > 64 ? try unlessLocked { () throws(BusFault) in try store.allItems() } : nil
         let found = Self.once(paths).compactMap { path -> (path: String, item: FoundItem)? in
             guard case .item(let collection, let name)? = SecretObject(path) else { return nil }
-            let place = ItemIndex.Place(collection: collection, name: name)
+            let place = ItemTable.Place(collection: collection, name: name)
             let found = known?[place].map(FoundItem.stored) ?? (try? item(name, in: collection))
             return found.map { (path, $0) }
         }

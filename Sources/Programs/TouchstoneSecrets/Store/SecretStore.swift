@@ -1,3 +1,4 @@
+import CLinux
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -37,16 +38,15 @@ struct SecretStore: Sendable {
         having pairs: [String: String] = [:]
     ) throws(BusFault) -> [SecretItem] {
         try content { content in
-            content.items.values.filter { item in
-                !SecretRecords.isRecord(item.collection) && (collection ?? item.collection) == item.collection
-                    && pairs.allSatisfy { item.content.attributes[$0.key] == $0.value }
-            }.sorted { $0.precedes($1) }
+            content.items.items(in: collection, having: pairs)
+                .filter { !SecretRecords.isRecord($0.collection) }
+                .sorted { $0.precedes($1) }
         }
     }
 
     /// The item of a path; nil if there is none.
     func item(_ name: String, in collection: String) throws(BusFault) -> SecretItem? {
-        let place = ItemIndex.Place(collection: collection, name: name)
+        let place = ItemTable.Place(collection: collection, name: name)
         if let known = index.read({ $0.items[place] }) { return known }
         return try stored(place)
     }
@@ -56,8 +56,8 @@ struct SecretStore: Sendable {
         try content { $0.rules.filter(isMeant) }
     }
 
-    /// All items and records, by where they are.
-    func itemsByPlace() throws(BusFault) -> [ItemIndex.Place: SecretItem] { try content(\.items) }
+    /// All items and records.
+    func allItems() throws(BusFault) -> ItemTable { try content(\.items) }
 
     /// Whether nothing can be read because the keychain has not been unlocked since its start.
     func isCold() throws(BusFault) -> Bool {
@@ -68,7 +68,7 @@ struct SecretStore: Sendable {
     }
 
     /// The item of a path, as the daemon has it.
-    private func stored(_ place: ItemIndex.Place) throws(BusFault) -> SecretItem? {
+    private func stored(_ place: ItemTable.Place) throws(BusFault) -> SecretItem? {
         var found: SecretItem?
         try read([.service: .string(place.collection), .account: .string(place.name)]) {
             found = SecretItem($0, $1)
@@ -81,13 +81,17 @@ struct SecretStore: Sendable {
         if let result = index.read(body) { return result }
         let generation = index.beginReading()
         var content = ItemIndex.Content()
+        var items: [SecretItem] = []
         try read([:]) { attributes, reference in
             guard let item = SecretItem(attributes, reference) else { return }
-            content.items[ItemIndex.Place(collection: item.collection, name: item.name)] = item
+            items.append(item)
             if let rule = ProtectionRule(attributes, reference) { content.rules.append(rule) }
         }
+        content.items = ItemTable(items)
         if let generation {
             index.keep(content, from: generation)
+            // What came from the daemon was several times as large.
+            clinux_heap_release()
         } else {
             index.listen()
         }
@@ -170,7 +174,7 @@ struct SecretStore: Sendable {
             ProtectionRule.isProgramKey(content.attributes)
             ? nil
             : ProtectionRule.applying(to: content.attributes, of: try rules { $0.programs.isEmpty })
-        let place = ItemIndex.Place(
+        let place = ItemTable.Place(
             collection: collection,
             name: Hexadecimal.text(RandomBytes.array(count: 16))
         )
@@ -245,7 +249,7 @@ struct SecretStore: Sendable {
         _ attributes: ItemAttributes,
         _ accessControl: AccessControl,
         _ secret: HeldSecret?,
-        at place: ItemIndex.Place
+        at place: ItemTable.Place
     ) throws(BusFault) {
         _ = try index.change(place) { () throws(BusFault) -> SecretItem? in
             let item = AddItem(
@@ -271,7 +275,7 @@ struct SecretStore: Sendable {
     }
 
     private func change(_ item: SecretItem, _ body: () throws(BusFault) -> Void) throws(BusFault) {
-        let place = ItemIndex.Place(collection: item.collection, name: item.name)
+        let place = item.place
         try index.change(place, body) { (try? stored(place)) ?? nil }
     }
 
@@ -354,7 +358,7 @@ struct SecretStore: Sendable {
     }
 
     private func records(_ service: String) throws(BusFault) -> [SecretItem] {
-        try content { content in content.items.values.filter { $0.collection == service } }
+        try content { content in content.items.items(in: service) }
     }
 
     private func write(record name: String, _ service: String, label: String) throws(BusFault) {
@@ -364,7 +368,7 @@ struct SecretStore: Sendable {
             attributes,
             AccessControl(accessibility: .afterFirstUnlock),
             nil,
-            at: ItemIndex.Place(collection: service, name: name)
+            at: ItemTable.Place(collection: service, name: name)
         )
     }
 }
