@@ -62,7 +62,7 @@ struct DoorRows {
         } else {
             table.add(Row("Secret Service, \(scale.middle) items", notMeasured: "libsecret-1-dev is missing"))
         }
-        try rows.measureMemory(scale.middle, into: &table)
+        try await rows.measureMemory(scale.middle, into: &table)
         try await rows.measureBox(programs, scale, into: &table)
         rows.door.stop(with: SIGTERM)
         rows.bus.stop()
@@ -97,7 +97,9 @@ struct DoorRows {
         ).median(of: scale.processes)
     }
 
-    private func measureMemory(_ items: Int, into table: inout Table) throws {
+    /// The memory some seconds after the last call.
+    private func measureMemory(_ items: Int, into table: inout Table) async throws {
+        try await Task.sleep(for: .seconds(6))
         let kilobytes = try TextFile.residentKilobytes(of: door.processID)
         table.add(
             Row(
@@ -143,7 +145,8 @@ struct DoorRows {
         ).run()
         // Until the daemon has told the door.
         try await Deadline.wait(for: "the rule") {
-            try await peer.call(service, "Unlock", [.paths([created[0].text ?? ""])])[1].text == "/" ? nil : true
+            try await peer.call(service, "Unlock", [.paths([created[0].text ?? ""])])[1].text == "/"
+                ? nil : true
         }
         var times: [Nanoseconds] = []
         let ends = peer.signals

@@ -53,3 +53,5 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *context)
 void clinux_code_release(void) { dl_iterate_phdr(release_code, NULL); }
 
 void clinux_heap_release(void) { malloc_trim(0); }
+
+void clinux_heap_share(void) { mallopt(M_ARENA_MAX, 1); }

@@ -13,10 +13,10 @@ package struct SecretItem: Sendable, Equatable {
     private static let longestPlainName = 29
     private static let contentTypeKey = AttributeKey(rawValue: "fs:type")
 
-    package let collection: String
-    package let name: String
+    package private(set) var collection: String
+    package private(set) var name: String
     package let reference: PersistentReference
-    package let content: SecretItemContent
+    package private(set) var content: SecretItemContent
     /// When it was stored, in microseconds since 1970.
     package let creation: Int64
     /// When it was changed last, in microseconds since 1970.
@@ -63,6 +63,27 @@ package struct SecretItem: Sendable, Equatable {
     private static func microseconds(_ value: AttributeValue?) -> Int64 {
         guard case .date(let microseconds)? = value else { return 0 }
         return max(0, microseconds)
+    }
+
+    /// The same in memory of its own, with equal texts of all items kept once: what it was read from can be given back as a whole.
+    package func packed(sharing texts: inout Set<String>) -> SecretItem {
+        func kept(_ text: String, _ texts: inout Set<String>) -> String {
+            if let index = texts.firstIndex(of: text) { return texts[index] }
+            return texts.insert(String(decoding: Array(text.utf8), as: UTF8.self)).memberAfterInsert
+        }
+        var copy = self
+        copy.collection = kept(collection, &texts)
+        copy.name = String(decoding: Array(name.utf8), as: UTF8.self)
+        copy.content = SecretItemContent(
+            label: kept(content.label, &texts),
+            attributes: [:],
+            contentType: kept(content.contentType, &texts)
+        )
+        copy.content.attributes.reserveCapacity(content.attributes.count)
+        for (name, value) in content.attributes {
+            copy.content.attributes[kept(name, &texts)] = kept(value, &texts)
+        }
+        return copy
     }
 
     /// Whether another one is listed after this one: the newest come first.

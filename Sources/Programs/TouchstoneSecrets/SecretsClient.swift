@@ -117,8 +117,10 @@ final class SecretsClient: Sendable {
             result = .success(try body())
         } catch {
             result = .failure(error)
+            shared.refusals.note(error, of: call.member, by: program.process)
         }
         shared.post(.reply(call.number, result))
+        shared.memory.noteUse()
     }
 
     /// Ends everything because the client has left the bus.

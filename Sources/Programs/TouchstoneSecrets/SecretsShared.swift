@@ -32,6 +32,8 @@ final class SecretsShared: Sendable {
     let sessionItems = SessionItems()
     let index: ItemIndex
     let grants = Grants()
+    let memory = MemoryRelease()
+    let refusals = RefusalLog()
     /// The display of the door's own environment.
     let place: PromptOrigin
     private let portalItems = Guarded(())

@@ -57,6 +57,34 @@ struct SecretServiceLoadTests {
         }
     }
 
+    @Test("what no program should say is refused, loses nothing, and is told in one line each")
+    func badInput() async throws {
+        let client = try await world.client()
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        let foreign = try await world.client().session
+        let (root, service) = (SecretServiceWorld.root, SecretsPeer.service)
+        let many = Dictionary(uniqueKeysWithValues: (0..<49).map { ("n\($0)", "v") })
+        for _ in 0..<3 {
+            let faults = [
+                await client.fault(root, service, "OpenSession", [.string("rot13"), .variant(.string(""))]),
+                await client.fault(root, service, "SearchItems", [.uint32(1)]),
+                await client.fault(root, service, "SearchItems", [.textPairs(many)]),
+                await client.fault(item, SecretsPeer.item, "GetSecret", [.objectPath(foreign)]),
+            ]
+            #expect(
+                faults == [
+                    "org.freedesktop.DBus.Error.NotSupported", "org.freedesktop.DBus.Error.InvalidArgs",
+                    "org.freedesktop.DBus.Error.LimitsExceeded", SecretsPeer.noSession,
+                ]
+            )
+        }
+        #expect(await client.fault(root + "/collection/nothere", SecretsPeer.collection, "Delete") != nil)
+        #expect(try await client.read(item) == SecretServiceWorld.secret)
+        let result = try await world.stopDoor()
+        let lines = (result?.errors ?? "").split(separator: "\n").filter { $0.hasPrefix("refused: ") }
+        #expect(lines.count == 4 && lines.allSatisfy { $0.contains("process \(getpid())") }, "\(lines)")
+    }
+
     @Test("one client's flood is refused beyond its limit, and another's reads go on")
     func flood() async throws {
         let client = try await world.client()

@@ -57,6 +57,8 @@ int clinux_pages_out(int pidfd, uint64_t address, size_t length);
 void clinux_code_release(void);
 /// Gives back the pages of freed memory that malloc(3) keeps.
 void clinux_heap_release(void);
+/// Lets all threads allocate from one arena of malloc(3); before a second thread starts.
+void clinux_heap_share(void);
 
 // MARK: stack.c
 

@@ -31,6 +31,7 @@ struct ItemTable: Sendable {
     init(_ items: [SecretItem] = []) {
         rows = items
         places.reserveCapacity(items.count)
+        postings.reserveCapacity(items.reduce(0) { $0 + 1 + $1.content.attributes.count })
         for (row, item) in items.enumerated() {
             places[item.place] = Int32(row)
             postings += Self.hashes(of: item).map { Posting(hash: $0, row: Int32(row)) }

@@ -1,4 +1,3 @@
-import CLinux
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -82,16 +81,15 @@ struct SecretStore: Sendable {
         let generation = index.beginReading()
         var content = ItemIndex.Content()
         var items: [SecretItem] = []
+        var texts: Set<String> = []
         try read([:]) { attributes, reference in
             guard let item = SecretItem(attributes, reference) else { return }
-            items.append(item)
+            items.append(item.packed(sharing: &texts))
             if let rule = ProtectionRule(attributes, reference) { content.rules.append(rule) }
         }
         content.items = ItemTable(items)
         if let generation {
             index.keep(content, from: generation)
-            // What came from the daemon was several times as large.
-            clinux_heap_release()
         } else {
             index.listen()
         }
