@@ -84,6 +84,8 @@ package final class ReadLog: Sendable {
 
     /// Stores what waits, and deletes what is older than it is kept; a fault is told to the log, and the records go on waiting.
     package func store() async {
+        // Damaged files stay as they are until the user has them repaired.
+        guard vault.storeFaults().isEmpty else { return state.withLock { $0.isTimed = false } }
         let (waiting, lost) = state.withLock { state in
             defer { state = State() }
             return (state.waiting, state.lost)

@@ -64,6 +64,7 @@ struct SecretServiceLoadTests {
         let foreign = try await world.client().session
         let (root, service) = (SecretServiceWorld.root, SecretsPeer.service)
         let many = Dictionary(uniqueKeysWithValues: (0..<49).map { ("n\($0)", "v") })
+        let start = ContinuousClock.now
         for _ in 0..<3 {
             let faults = [
                 await client.fault(root, service, "OpenSession", [.string("rot13"), .variant(.string(""))]),
@@ -82,7 +83,9 @@ struct SecretServiceLoadTests {
         #expect(try await client.read(item) == SecretServiceWorld.secret)
         let result = try await world.stopDoor()
         let lines = (result?.errors ?? "").split(separator: "\n").filter { $0.hasPrefix("refused: ") }
-        #expect(lines.count == 4 && lines.allSatisfy { $0.contains("process \(getpid())") }, "\(lines)")
+        #expect(Set(lines).count == 4 && lines.allSatisfy { $0.contains("process \(getpid())") }, "\(lines)")
+        // Each may be told again a minute later.
+        #expect(ContinuousClock.now - start > .seconds(55) || lines.count == 4, "\(lines)")
     }
 
     @Test("one client's flood is refused beyond its limit, and another's reads go on")

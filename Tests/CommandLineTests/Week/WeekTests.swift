@@ -61,7 +61,7 @@ struct WeekTests {
             Step(shown: "Items: 5. Stored: 1. The same already: 4. Kept: 0."),
         ],
         "passwords for git": [Step(), Step(shown: "password=g1t")],
-        "who used what": [Step(shown: "authenticationSucceeded")],
+        "who used what": [Step(shown: "authenticationSucceeded"), Step(shown: "STARTED BY")],
     ]
 
     private static let clipboard = "to the clipboard, which clears itself"
@@ -173,6 +173,8 @@ struct WeekTests {
         case ("who used what", 0):
             #expect(screen.contains("program="), "\(screen)")
             for name in ["mail", "shop"] { #expect(!screen.contains(name)) }
+        case ("who used what", 1):
+            #expect(screen.contains("mail"), "\(screen)")
         default: break
         }
     }

@@ -135,9 +135,9 @@ extension ItemStore {
             let fault = try row.fault(itemSet.tags, database, context)
             if fault != nil { report.isSetAuthentic = false }
             guard fault == nil || fault == .attributes || fault == .unknown else { throw AEAD.NotAuthentic() }
-            var isKeyRow = false
+            var isUsers = true
             let isInvalidated = try row.open(in: context) { header in
-                isKeyRow = header.isKeyRow
+                isUsers = !header.isKeyRow && header.groupName != AccessGroup.reads.name
                 noteEnd(unsafe AttributeMatch.date(of: .ends, in: header.attributes))
                 guard row.hasDigests(of: header), !readsData || row.hasData(of: header) else {
                     throw AEAD.NotAuthentic()
@@ -151,7 +151,7 @@ extension ItemStore {
                 }
                 return control == nil
             }
-            guard !isKeyRow else { return }
+            guard isUsers else { return }
             if isInvalidated { report.invalidated += 1 } else { report.items += 1 }
         } catch {
             report.damaged += 1
