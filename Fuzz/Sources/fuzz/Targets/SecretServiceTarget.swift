@@ -21,7 +21,11 @@ enum SecretServiceTarget: FuzzTarget {
 
     static func run(_ input: Span<UInt8>) {
         var choices = Choices(input)
-        if choices.octet() & 1 == 0 { return runModel(&choices) }
+        switch choices.octet() % 4 {
+        case 0: return runModel(&choices)
+        case 2: return runTable(&choices)
+        default: break
+        }
         var world = World()
         while !choices.isAtEnd { world.step(&choices) }
         for client in world.clients { client.end() }
@@ -60,6 +64,49 @@ enum SecretServiceTarget: FuzzTarget {
             reads.octets == rest || !reads.reads.allSatisfy(\.factors.isEmpty),
             "records have one encoding"
         )
+    }
+
+    /// Items that come, change and go; a search finds what reading all of them finds.
+    private static func runTable(_ choices: inout Choices) {
+        var items: [ItemTable.Place: SecretItem] = [:]
+        var table = ItemTable()
+        while !choices.isAtEnd {
+            let collection = choices.element(of: ["login", "work", SecretRecords.aliases])
+            let place = ItemTable.Place(
+                collection: collection,
+                name: choices.element(of: ["a", "b", "c", "d"])
+            )
+            var pairs: [String: String] = [:]
+            for _ in 0..<Int(choices.octet() % 3) {
+                pairs[choices.element(of: ["x", "y", "z"])] = choices.element(of: ["1", "2"])
+            }
+            switch choices.octet() % 4 {
+            case 0:
+                table[place] = nil
+                items[place] = nil
+            case 1:
+                let wanted = choices.octet() & 1 == 0 ? collection : nil
+                let found = table.items(in: wanted, having: pairs).map(\.place)
+                let expected = items.values.filter { item in
+                    (wanted ?? item.collection) == item.collection
+                        && pairs.allSatisfy { item.content.attributes[$0.key] == $0.value }
+                }.map(\.place)
+                require(
+                    found.count == expected.count && Set(found) == Set(expected),
+                    "a search finds all, once"
+                )
+            case 2: table = ItemTable(Array(items.values))
+            default:
+                let content = SecretItemContent(label: "label", attributes: pairs)
+                let stored = SecretItem.attributes(of: place.name, in: collection, content)
+                guard let reference = PersistentReference(octets: octets(16)) else { return }
+                var texts: Set<String> = []
+                let item = SecretItem(stored, reference)?.packed(sharing: &texts)
+                table[place] = item
+                items[place] = item
+            }
+            require(table[place] == items[place], "an item is where it was put")
+        }
     }
 
     private static let keys = ["fs.", "fs#", "fs:reading", "fs:programs", "fs:type", "svce", "acct", ""]
@@ -257,6 +304,13 @@ enum SecretServiceTarget: FuzzTarget {
             for octet in [60, 1, 2, 0] as [UInt8] { seed.write(octet) }
             seed.write(rest: reads(number))
             seeds.append(seed.octets)
+        }
+        for number in UInt8(0)..<8 {
+            // Four items, a search, one that goes, a search.
+            let item: [UInt8] = [number, number, 2, 0, number, 1, 0, 3]
+            seeds.append(
+                [2] + item + item + [0, number, 1, 0, 0, 1, 0] + [0, number, 0, 0] + [1, 0, 0, 1, 1]
+            )
         }
         return seeds
     }
