@@ -151,8 +151,8 @@ struct ItemNoticeTests {
         #expect(try await told { try await add(visit("/usr/bin/third"), nil) } == [false, false, true])
     }
 
-    @Test("changes of items that wait to be read are one")
-    func merged() async throws {
+    @Test("changes of items that wait to be read are each told, so that own ones can be told from another's")
+    func waiting() async throws {
         let hasRoom = Guarded(true)
         let watcher = Watching(
             visit("/usr/bin/app"),
@@ -162,9 +162,9 @@ struct ItemNoticeTests {
         _ = try await watcher.told(until: .sensor)
         hasRoom.withLock { $0 = false }
         let app = visit("/usr/bin/app")
-        for _ in 0..<2 * ChangesReply.mostChanges { try await replace(app, nil) }
+        for _ in 0..<3 { try await replace(app, nil) }
         world.desk.watchers.tell(.lockout)
         hasRoom.withLock { $0 = true }
-        #expect(try await watcher.told(until: .lockout) == [.items])
+        #expect(try await watcher.told(until: .lockout) == [.items, .items, .items])
     }
 }

@@ -143,8 +143,7 @@ final class Watcher: Sendable {
 
     func note(_ change: KeychainChange) {
         state.withLock { state in
-            // A second change of items says nothing new.
-            if change.kind == .items, state.changes.last?.kind == .items { return }
+            // Each change of items too: who counts its own changes must not miss another's among them.
             if state.isIncomplete || state.changes.count == ChangesReply.mostChanges {
                 state = State(isIncomplete: true)
             } else {
