@@ -124,13 +124,7 @@ package final class ReadLog: Sendable {
             accessControl: AccessControl(accessibility: accessibility),
             data: SecretBytes(copying: octets.span)
         )
-        switch try vault.add(item, group: .reads, authorization: ItemAuthorization()) {
-        case .done: break
-        case .needsHardware: await vault.settle()
-        // An item without flags needs neither.
-        case .needsUser: throw KeychainError(.internalComponent)
-        case .needsKey: throw KeychainError(.internalComponent)
-        }
+        try await vault.addRecord(item, group: .reads)
     }
 
     private func deleteOld() async throws(KeychainError) {
@@ -146,7 +140,7 @@ package final class ReadLog: Sendable {
                 attributes: [.service: .string(Self.service), .account: .string(name)],
                 limit: .all
             )
-            if case .needsHardware = try vault.delete(query, groups: [.reads]) { await vault.settle() }
+            try await vault.deleteRecords(query, group: .reads)
         }
     }
 

@@ -262,18 +262,10 @@ package actor TheftGuard: CredentialGuard {
 
     private func add(_ record: Record) async throws(KeychainError) {
         let item = Self.items.item(record.text, .afterFirstUnlockThisDeviceOnly)
-        switch try vault.add(item, group: try group(), authorization: ItemAuthorization()) {
-        case .done: break
-        case .needsHardware: await vault.settle()
-        // An item without flags needs neither.
-        case .needsUser: throw KeychainError(.internalComponent)
-        case .needsKey: throw KeychainError(.internalComponent)
-        }
+        try await vault.addRecord(item, group: try group())
     }
 
     private func remove(_ record: Record) async throws(KeychainError) {
-        if case .needsHardware = try vault.delete(Self.items.query(record.text), groups: [try group()]) {
-            await vault.settle()
-        }
+        try await vault.deleteRecords(Self.items.query(record.text), group: try group())
     }
 }

@@ -3,7 +3,8 @@ import SecretMemory
 
 /// Gives back the memory of code that ran and of what was read and freed, once no program asks any more.
 ///
-/// With 10,000 items the door has 13 MB then, and 27 MB before.
+/// With 10,000 items the door has 14 MB then, and 31 MB without it and without `clinux_heap_share`
+/// (`Scripts/benchmark --only secrets`).
 final class MemoryRelease: Sendable {
     private struct State {
         /// How many calls were answered.
