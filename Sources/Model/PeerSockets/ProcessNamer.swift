@@ -23,7 +23,8 @@ package struct ProcessNamer: ProgramNamer {
                 program: found.map { found in
                     RunningProgram(path: found.path, isStill: { process.programFile == found.file })
                 },
-                startedBy: { ProcessStarters.text(of: client.pid, startedAt: stat.start) }
+                // Not the client, whose pidfd a served client need not hold open.
+                startedBy: { [pid = client.pid] in ProcessStarters.text(of: pid, startedAt: stat.start) }
             )
         } catch {
             return ProgramLook(fault: DriverCause(.programUnverified, detail: error.description))

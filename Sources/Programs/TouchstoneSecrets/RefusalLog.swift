@@ -11,28 +11,32 @@ final class RefusalLog: Sendable {
         let error: String
     }
 
-    private struct State {
-        var start = ContinuousClock.now
-        var told: Set<Kind> = []
-    }
-
     private static let pause = Duration.seconds(60)
-    private static let mostLines = 64
+    /// The most kinds remembered; beyond it nothing is told until the first of them is a minute old.
+    private static let mostKinds = 64
     /// The errors that a program causes by what it says; that something is locked or gone is no fault of its own.
     private static let errors: Set<String> = [
         "org.freedesktop.DBus.Error.InvalidArgs", "org.freedesktop.DBus.Error.LimitsExceeded",
         "org.freedesktop.DBus.Error.NotSupported", "org.freedesktop.Secret.Error.NoSession",
     ]
 
-    private let state = Guarded(State())
+    /// When each kind was told last.
+    private let told = Guarded<[Kind: ContinuousClock.Instant]>([:])
 
     /// Writes a line for a refused call, unless there was one.
     func note(_ fault: BusFault, of member: String, by process: Int32) {
         guard Self.errors.contains(fault.name) else { return }
         let kind = Kind(process: process, error: fault.name)
-        let isNew = state.withLock { state in
-            if ContinuousClock.now - state.start > Self.pause { state = State() }
-            return state.told.count < Self.mostLines && state.told.insert(kind).inserted
+        let isNew = told.withLock { told in
+            let now = ContinuousClock.now
+            if told.count >= Self.mostKinds { told = told.filter { now - $0.value < Self.pause } }
+            if let last = told[kind] {
+                guard now - last >= Self.pause else { return false }
+            } else if told.count >= Self.mostKinds {
+                return false
+            }
+            told[kind] = now
+            return true
         }
         guard isNew else { return }
         // D-Bus lets a member have letters, digits and underscores alone.
