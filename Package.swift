@@ -498,7 +498,8 @@ let tested: [Target] = [
         "CommandLineTests",
         [
             "CLinux", "KeychainClient", "KeychainModel", "MessageBus", "ScriptedDaemon", "SecretMemory",
-            "Touchstone", "TouchstoneTesting", "touchstone", "touchstone-secrets", "touchstoned-testing",
+            "SecretServiceModel", "Touchstone", "TouchstoneTesting", "touchstone", "touchstone-secrets",
+            "touchstoned-testing",
         ]
     ),
     // Calls a PKCS #11 module, for its tests.

@@ -35,7 +35,10 @@ struct RepresentedProgramTests {
     private func named(_ program: String?, isStill: (@Sendable () -> Bool)? = { true }) -> Asker {
         let look =
             program.map {
-                ProgramLook(processStart: 7, program: RunningProgram(path: $0, isStill: isStill ?? { true }))
+                ProgramLook(
+                    processStart: 7,
+                    program: RunningProgram(ProgramFile(path: $0, inode: 12), isStill: isStill ?? { true })
+                )
             } ?? .nothing
         return identity.represented(uid: 1000, pid: 4711, look)
     }

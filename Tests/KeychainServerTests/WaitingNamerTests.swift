@@ -32,7 +32,10 @@ private final class WaitingNamer: ProgramNamer {
         state.withLock { $0.looks += 1 }
         // On the client's own thread, as in the daemon.
         while state.withLock({ $0.isHeld }) { usleep(1000) }
-        return ProgramLook(processStart: 7, program: name.map { RunningProgram(path: $0, isStill: { true }) })
+        return ProgramLook(
+            processStart: 7,
+            program: name.map { RunningProgram(ProgramFile(path: $0, inode: 1), isStill: { true }) }
+        )
     }
 }
 
@@ -47,7 +50,7 @@ private final class AbsentNamer: ProgramNamer {
         }
         return ProgramLook(
             processStart: 7,
-            program: RunningProgram(path: "/usr/bin/named", isStill: { true })
+            program: RunningProgram(ProgramFile(path: "/usr/bin/named", inode: 1), isStill: { true })
         )
     }
 }

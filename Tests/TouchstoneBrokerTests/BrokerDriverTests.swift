@@ -61,7 +61,7 @@ struct BrokerDriverTests {
         }
         let look = await look(broker, try process(child.processID))
         let program = try #require(look.program)
-        #expect(program.path == shell)
+        #expect(program.file.path == shell)
         #expect(look.processStart == ProcessStat(of: child.processID)?.start)
         for _ in 1...100 { #expect(program.isStill()) }
         // From here on the broker is stopped.
@@ -137,6 +137,7 @@ struct BrokerDriverTests {
         private func reply(_ change: (inout BrokerReply) -> Void = { _ in }) -> [UInt8] {
             var reply = BrokerReply()
             reply[.path] = .text("/usr/bin/trusted")
+            reply[.inode] = .number(8)
             reply[.start] = .number(7)
             reply[.namespaces] = .number(1)
             reply[.deleted] = .number(0)
@@ -223,6 +224,7 @@ struct BrokerDriverTests {
         let image = try #require(try ProgramImage(of: own))
         var reply = BrokerReply()
         reply[.path] = .text("/usr/bin/trusted")
+        reply[.inode] = .number(8)
         reply[.start] = .number(7)
         reply[.namespaces] = .number(1)
         reply[.deleted] = .number(0)
@@ -231,7 +233,9 @@ struct BrokerDriverTests {
         )
         let process = try process(getpid())
         let look = await look(Self.broker(scripted.path), process)
-        #expect(look.program?.path == "/usr/bin/trusted" && look.processStart == 7)
+        #expect(
+            look.program?.file == ProgramFile(path: "/usr/bin/trusted", inode: 8) && look.processStart == 7
+        )
         // A socket owned by another user is refused, whatever its answers.
         let foreign = Broker(at: BrokerAddress(path: scripted.path, owner: Self.owner &+ 1))
         #expect(await self.look(foreign, process).program == nil)

@@ -16,6 +16,8 @@ package final class Asker: Sendable {
     private let represented = Guarded<Asker?>(nil)
     private let named: Caller
     private let namedGroups: EntitledGroups
+    /// The file of its program, for a door that asks for it; nil if that could not be identified.
+    let file: ProgramFile?
     /// Whether the process still runs the original program; nil if that program could not be identified.
     private let isStill: (@Sendable () -> Bool)?
     private let unknown: Caller
@@ -34,6 +36,7 @@ package final class Asker: Sendable {
         unknownGroup: AccessGroup,
         fault: DriverCause?,
         mayRepresent: Bool = false,
+        file: ProgramFile? = nil,
         isStill: (@Sendable () -> Bool)?,
         startedBy: @escaping @Sendable () -> String
     ) {
@@ -42,6 +45,7 @@ package final class Asker: Sendable {
         named = caller
         namedGroups = groups
         self.fault = fault
+        self.file = file
         self.isStill = isStill
         findStarters = startedBy
         unknown = Caller(

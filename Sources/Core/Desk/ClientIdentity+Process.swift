@@ -47,7 +47,7 @@ extension ClientIdentity {
             uid: uid,
             pid: pid,
             processStart: look.processStart,
-            program: look.program?.path,
+            program: look.program?.file.path,
             fault: look.fault,
             role: role,
             door: door,

@@ -86,7 +86,7 @@ package struct ClientIdentity: Sendable {
             uid: uid,
             pid: pid,
             processStart: look.processStart,
-            program: look.program?.path,
+            program: look.program?.file.path,
             accessGroup: .secretService,
             door: .secretService
         )
@@ -97,6 +97,7 @@ package struct ClientIdentity: Sendable {
             groups: EntitledGroups(own: .secretService, granted: []),
             unknownGroup: .secretService,
             fault: nil,
+            file: look.program?.file,
             isStill: look.program?.isStill,
             startedBy: look.startedBy
         )

@@ -45,12 +45,15 @@ package final class Visit: Sendable {
 
     /// Asks for this program from now on.
     ///
+    /// - Returns: its file; nil if the program could not be identified.
     /// - Throws: ``KeychainError`` with `errSecMissingEntitlement` if the caller is no door, or asks for a program already.
-    package func represent(_ program: Asker) throws(KeychainError) {
+    @discardableResult
+    package func represent(_ program: Asker) throws(KeychainError) -> ProgramFile? {
         guard asker.represent(program) else {
             desk.failures.recordRefusal("represent called again, or by a program that is no door", by: caller)
             throw KeychainError(.missingEntitlement)
         }
+        return program.file
     }
 
     // MARK: The end

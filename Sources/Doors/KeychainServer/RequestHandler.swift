@@ -86,8 +86,7 @@ struct RequestHandler: Sendable {
             try await visit.changeProtection(body, request: id)
             try reply(head.message(EmptyBody()))
         case .represent(let body):
-            try visit.represent(identify(body))
-            try reply(head.message(EmptyBody()))
+            try reply(head.message(RepresentedReply(try visit.represent(identify(body)))))
         case .agentRegister(let body): try reply(head.message(try await visit.registerAgent(body)))
         case .agentNext:
             let box = try await visit.nextBox()

@@ -44,9 +44,9 @@ public struct BrokerNamer: ProgramNamer {
         let reply = answer.reply
         guard let path = reply.text(.path), path.hasPrefix("/"), !path.utf8.contains(0),
             reply.number(.namespaces) == 1, reply.number(.deleted) == 0,
-            let image = answer.image, image.isStill
+            let inode = reply.number(.inode), let image = answer.image, image.isStill
         else { return nil }
-        return RunningProgram(path: path, isStill: { image.isStill })
+        return RunningProgram(ProgramFile(path: path, inode: inode), isStill: { image.isStill })
     }
 
     /// A pidfd becomes readable when its process ends.

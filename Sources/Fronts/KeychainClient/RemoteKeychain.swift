@@ -39,6 +39,8 @@ public final class RemoteKeychain: Sendable {
     private let system: SystemMode?
     /// The program for which a door asks, told to the daemon at each connection; nil for none.
     private let represented: RepresentedProgram?
+    /// What the daemon said of it at the last connection.
+    private let representedFile = Guarded<ProgramFile?>(nil)
     private let connection = Guarded<Connection?>(nil)
     private let isClosedToTests = Atomic<Bool>(false)
     private let agent = Guarded<(any PromptAgent)?>(nil)
@@ -206,6 +208,14 @@ public final class RemoteKeychain: Sendable {
         RemoteKeychain(layout: layout, daemon: daemon, system: system, room: room, represented: program)
     }
 
+    /// The file of the program that this keychain asks for, as the daemon knows it; connects if need be.
+    ///
+    /// - Returns: the file; nil if the daemon could not identify the program, or without one.
+    package func representedProgram() throws(KeychainError) -> ProgramFile? {
+        _ = try usableConnection()
+        return representedFile.withLock(\.self)
+    }
+
     /// Whether there is a usable connection.
     var isConnected: Bool {
         connection.withLock { $0.map { $0.isUsable && !$0.isHungUp } ?? false }
@@ -232,12 +242,10 @@ public final class RemoteKeychain: Sendable {
             do throws(KeychainError) {
                 let connection = try connect()
                 if let represented {
-                    _ = try connection.call(
-                        .represent,
-                        represented,
-                        replies: Acknowledgement(),
-                        cancellation: nil
-                    )
+                    let reply = SingleReply<RepresentedReply>()
+                    _ = try connection.call(.represent, represented, replies: reply, cancellation: nil)
+                    let file = reply.take()?.file
+                    representedFile.withLock { $0 = file }
                 }
                 slot = connection
                 return (connection, true)

@@ -21,7 +21,10 @@ package struct ProcessNamer: ProgramNamer {
             return ProgramLook(
                 processStart: stat.start,
                 program: found.map { found in
-                    RunningProgram(path: found.path, isStill: { process.programFile == found.file })
+                    RunningProgram(
+                        ProgramFile(path: found.path, inode: UInt64(found.file.inode)),
+                        isStill: { process.programFile == found.file }
+                    )
                 },
                 // Not the client, whose pidfd a served client need not hold open.
                 startedBy: { [pid = client.pid] in ProcessStarters.text(of: pid, startedAt: stat.start) }

@@ -23,6 +23,8 @@ package struct SecretItem: Sendable, Equatable {
     package let modification: Int64
     package let rule: AccessControl?
     package let reading: ReadingOptions
+    /// The program that stored it, and in the record of its readers those that were let through; see ``ProtectionRule/Audience/strangers(includesProgramKeys:)``.
+    package private(set) var readers: ProgramFiles
 
     /// Whether its secret needs the user.
     package var needsGesture: Bool {
@@ -45,6 +47,7 @@ package struct SecretItem: Sendable, Equatable {
             rule = nil
         }
         reading = ReadingOptions(attributes)
+        readers = ProgramFiles(attributes)
         var pairs: [String: String] = [:]
         for (key, value) in attributes {
             guard case .string(let text) = value else { continue }
@@ -79,6 +82,7 @@ package struct SecretItem: Sendable, Equatable {
             attributes: [:],
             contentType: kept(content.contentType, &texts)
         )
+        copy.readers = ProgramFiles(text: kept(readers.text, &texts))
         copy.content.attributes.reserveCapacity(content.attributes.count)
         for (name, value) in content.attributes {
             copy.content.attributes[kept(name, &texts)] = kept(value, &texts)
@@ -115,10 +119,12 @@ package struct SecretItem: Sendable, Equatable {
         of name: String,
         in collection: String,
         _ content: SecretItemContent,
-        _ reading: ReadingOptions = ReadingOptions()
+        _ reading: ReadingOptions = ReadingOptions(),
+        readers: ProgramFiles = ProgramFiles()
     ) -> ItemAttributes {
         var attributes = stored(content.attributes)
         if reading != ReadingOptions() { attributes[ReadingOptions.key] = reading.stored }
+        attributes.merge(readers.attributes) { $1 }
         attributes[.accessGroup] = .string(AccessGroup.secretService.name)
         attributes[.service] = .string(collection)
         attributes[.account] = .string(name)

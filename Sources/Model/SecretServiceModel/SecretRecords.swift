@@ -8,19 +8,38 @@ package enum SecretRecords {
     package static let aliases = "/aliases"
     /// ``ProtectionRule``s.
     package static let rules = "/rules"
+    /// The programs that were let through to an item: the account is the item's name.
+    package static let readers = "/readers"
 
     /// Whether a service is one of records.
     package static func isRecord(_ service: String) -> Bool { service.hasPrefix("/") }
 }
 
-/// What reading items requires that have certain attributes, also of those that are stored later; or what certain programs have to ask
-/// for, whatever the items require.
+/// What reading items requires that have certain attributes, also of those that are stored later; or what certain programs, or all that
+/// did not store an item, have to ask for, whatever the items require.
 package struct ProtectionRule: Sendable, Equatable {
     /// The most rules.
     package static let most = 256
     /// The most programs of a rule.
     package static let mostPrograms = 16
     private static let programsKey = AttributeKey(rawValue: "fs:programs")
+    private static let strangersKey = AttributeKey(rawValue: "fs:foreign")
+    private static let withProgramKeys = "program keys"
+
+    /// Whom a rule is for.
+    ///
+    /// A rule for some programs is the door's: the items' keys are wrapped as before, and a program that appears as another one is not
+    /// found.
+    package enum Audience: Sendable, Equatable {
+        /// Every program: the items' keys are wrapped by the rule.
+        case everyone
+        /// Those with one of these names, sorted, and what they started.
+        case programs([String])
+        /// Each program that did not store the item, once: then it may read the item. An updated program is another one.
+        ///
+        /// The keys of ``isProgramKey(_:)`` only if they are included.
+        case strangers(includesProgramKeys: Bool)
+    }
 
     /// The account of its item.
     package let name: String
@@ -30,11 +49,11 @@ package struct ProtectionRule: Sendable, Equatable {
     package let accessControl: AccessControl
     /// How the gesture is asked for.
     package let reading: ReadingOptions
-    /// The names of programs, sorted: the rule is for them and for what they started.
-    ///
-    /// Empty for a rule of the items themselves. Otherwise it is the door that asks: the items' keys are wrapped as before, and a
-    /// program that hides its name is not found.
-    package let programs: [String]
+    /// Whom it is for.
+    package let audience: Audience
+
+    /// Whether it is for programs that did not store an item.
+    package var isForStrangers: Bool { if case .strangers = audience { true } else { false } }
 
     /// Describes a rule.
     package init(
@@ -42,13 +61,13 @@ package struct ProtectionRule: Sendable, Equatable {
         attributes: [String: String],
         accessControl: AccessControl,
         reading: ReadingOptions = ReadingOptions(),
-        programs: [String] = []
+        audience: Audience = .everyone
     ) {
         self.name = name
         self.attributes = attributes
         self.accessControl = accessControl
         self.reading = reading
-        self.programs = programs.sorted()
+        self.audience = audience
     }
 
     /// Reads a rule's item; nil for another item.
@@ -57,27 +76,54 @@ package struct ProtectionRule: Sendable, Equatable {
             case .data(let octets)? = attributes[.generic],
             let accessControl = try? AccessControl(decoding: octets)
         else { return nil }
-        var programs: [String] = []
-        if case .string(let text)? = attributes[Self.programsKey] {
-            programs = text.split(separator: "\n").map(String.init)
-        }
         self.init(
             name: item.name,
             attributes: item.content.attributes,
             accessControl: accessControl,
             reading: item.reading,
-            programs: programs
+            audience: Self.audience(attributes)
         )
+    }
+
+    private static func audience(_ attributes: ItemAttributes) -> Audience {
+        switch (attributes[programsKey], attributes[strangersKey]) {
+        case (.string(let text)?, _): .programs(text.split(separator: "\n").map(String.init))
+        case (_, let text?): .strangers(includesProgramKeys: text == .string(withProgramKeys))
+        default: .everyone
+        }
+    }
+
+    private var audienceAttributes: ItemAttributes {
+        switch audience {
+        case .everyone: [:]
+        case .programs(let names): [Self.programsKey: .string(names.joined(separator: "\n"))]
+        case .strangers(let includesProgramKeys):
+            [Self.strangersKey: .string(includesProgramKeys ? Self.withProgramKeys : "")]
+        }
     }
 
     /// The attributes of its item.
     package var stored: ItemAttributes {
         let content = SecretItemContent(label: "rule", attributes: attributes)
         var attributes = SecretItem.attributes(of: name, in: SecretRecords.rules, content, reading)
-        if !programs.isEmpty { attributes[Self.programsKey] = .string(programs.joined(separator: "\n")) }
-        attributes[.generic] = .data(accessControl.encoded)
         attributes[.isInvisible] = .boolean(true)
+        return attributes.merging(changeable) { $1 }
+    }
+
+    /// Those of ``stored`` in which it may differ from another rule for the same items and programs.
+    package var changeable: ItemAttributes {
+        var attributes = audienceAttributes.merging(reading.attributes) { $1 }
+        attributes[.generic] = .data(accessControl.encoded)
         return attributes
+    }
+
+    /// Whether another rule is for the same items and programs.
+    package func isForSame(as other: ProtectionRule) -> Bool {
+        guard attributes == other.attributes else { return false }
+        switch (audience, other.audience) {
+        case (.strangers, .strangers): return true
+        case let (one, other): return one == other
+        }
     }
 
     /// Whether it is for an item with these attributes.

@@ -52,6 +52,13 @@ actor NameOwner {
         print(ended)
     }
 
+    /// Has the door read the rules anew, before the daemon tells it of their change.
+    ///
+    /// - Throws: as ``tellLeases(on:)``.
+    func refresh(on address: String) async throws(SecretsFailure) {
+        _ = try await askDoor(address, "Refresh", [])
+    }
+
     /// The reply of the door; nil if nobody has the name.
     private func askDoor(
         _ address: String,

@@ -26,6 +26,9 @@ package enum SecretsProgram {
             case .endLease(let number):
                 guard let address = environment.busAddress else { throw .noBus(nil, nil) }
                 run { () throws(SecretsFailure) in try await NameOwner().endLeases(number, on: address) }
+            case .refresh:
+                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                run { () throws(SecretsFailure) in try await NameOwner().refresh(on: address) }
             case .takeOver(let isDryRun):
                 guard let address = environment.busAddress else { throw .noBus(nil, nil) }
                 guard ProcessHardening.begin() else { throw .unprotected }
@@ -140,11 +143,13 @@ enum SecretsOptions: Equatable {
     case leases
     /// End the gesture of this number; 0 for all.
     case endLease(UInt64)
+    /// Have the program that has the name read the rules anew.
+    case refresh
     /// Tell this text on standard output.
     case tell(String)
 
     private static let usage =
-        "touchstone-secrets [--replace | --owner | --leases | --end-lease NUMBER | --import [--dry-run]]"
+        "touchstone-secrets [--replace | --owner | --leases | --end-lease NUMBER | --refresh | --import [--dry-run]]"
     private static let help = """
         Serves the keychain as org.freedesktop.secrets, to programs that use libsecret or the Secret Service in another way.
 
@@ -157,6 +162,7 @@ enum SecretsOptions: Equatable {
           --owner        write the number and the name of the process that has the name, if one has
           --leases       write which gestures count now: number, process, program, seconds, reads, label
           --end-lease    end the gesture of a number, or all for 0, and write how many there were
+          --refresh      have the program that has the name read the rules anew
           -V, --version  show the version
           -h, --help     show this
 
@@ -170,6 +176,7 @@ enum SecretsOptions: Equatable {
         case ["--import", "--dry-run"]: self = .takeOver(isDryRun: true)
         case ["--owner"]: self = .owner
         case ["--leases"]: self = .leases
+        case ["--refresh"]: self = .refresh
         case let words where words.count == 2 && words[0] == "--end-lease" && UInt64(words[1]) != nil:
             self = .endLease(UInt64(words[1]) ?? 0)
         case ["--version"], ["-V"]: self = .tell(ProductVersion.text + "\n")

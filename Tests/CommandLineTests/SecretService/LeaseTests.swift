@@ -236,6 +236,7 @@ struct LeaseTests {
         withExtendedLifetime(other) {}
 
         #expect(try await world.touchstone("unprotect", "--from-programs", "agent-7316").status == 3)
+        try world.keychain.setCancels(false)
         let ended = try await world.touchstone(
             "unprotect",
             "--from-programs",

@@ -16,7 +16,7 @@ enum GoldenReplies {
         case .hello, .setUp, .unlock, .lock, .changePasscode, .recover, .migrate, .protectLockout, .startOver,
             .changeRecoveryCode, .checkRecoveryCode, .sendImport, .invalidateContext, .setCredential, .cancel,
             .agentShown, .agentAnswer, .agentGone,
-            .agentCheck, .switchFingers, .changeProtection, .represent:
+            .agentCheck, .switchFingers, .changeProtection:
             [.reply(method, comparing: "done", EmptyBody())]
         case .status: try statuses()
         case .check:
@@ -54,6 +54,15 @@ enum GoldenReplies {
             [.reply(method, comparing: "numbers", Erasure(deleted: 1, different: 2, unknown: 3))]
         case .listApps, .moveItems: try apps(method)
         case .lastAuthentications: try pastAuthentications()
+        case .represent:
+            [
+                .reply(
+                    method,
+                    comparing: "program",
+                    RepresentedReply(ProgramFile(path: "/usr/bin/secret-tool", inode: 1_234_567))
+                ),
+                .reply(method, comparing: "unknown program", RepresentedReply(nil)),
+            ]
         case .readProtection: try GoldenProtection.replies()
         case .makeKey, .readKey:
             [

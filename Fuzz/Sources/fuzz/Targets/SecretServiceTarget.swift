@@ -37,16 +37,29 @@ enum SecretServiceTarget: FuzzTarget {
         let reading = ReadingOptions(window: Int(choices.octet()) + 1, waits: choices.octet() & 1 == 1)
         guard let reference = PersistentReference(octets: octets(16)) else { fatalError("16 octets") }
         if content.fault == nil {
-            let stored = SecretItem.attributes(of: "name", in: "login", content, reading)
+            var readers = ProgramFiles()
+            for _ in 0..<Int(choices.octet() % 20) {
+                let file = ProgramFile(path: choices.text(), inode: UInt64(choices.octet()))
+                let added = readers.adding(file)
+                let isKept = added.contains(file) && added.files.last == file
+                require(isKept || added == readers, "a program is added, or cannot be")
+                readers = added
+                require(readers.files.count <= ProgramFiles.most, "the programs are bounded")
+            }
+            let stored = SecretItem.attributes(of: "name", in: "login", content, reading, readers: readers)
             let item = SecretItem(stored, reference)
             require(item?.content == content, "an item is read as it was stored")
             require(item?.reading == reading, "its options are too")
+            require(item?.readers == readers, "so are its programs")
             let rule = ProtectionRule(
                 name: "rule",
                 attributes: content.attributes,
                 accessControl: AccessControl(accessibility: .afterFirstUnlock),
                 reading: reading,
-                programs: Set((0..<Int(choices.octet() % 4)).map { "p\($0)" }).sorted()
+                audience: choices.element(of: [
+                    .everyone, .programs(["p", "q"]), .strangers(includesProgramKeys: false),
+                    .strangers(includesProgramKeys: true),
+                ])
             )
             require(ProtectionRule(rule.stored, reference) == rule, "a rule is read as it was stored")
         }
@@ -109,7 +122,9 @@ enum SecretServiceTarget: FuzzTarget {
         }
     }
 
-    private static let keys = ["fs.", "fs#", "fs:reading", "fs:programs", "fs:type", "svce", "acct", ""]
+    private static let keys = [
+        "fs.", "fs#", "fs:reading", "fs:programs", "fs:foreign", "fs:readers", "fs:type", "svce", "acct", "",
+    ]
 
     /// A client's objects, and what the session's collection has.
     private struct World {

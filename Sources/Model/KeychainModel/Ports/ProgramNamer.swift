@@ -72,16 +72,32 @@ public struct ProgramLook: Sendable {
     }
 }
 
-/// A program that a process runs.
-public struct RunningProgram: Sendable {
+/// A program's file: after an update it is another one at the same path.
+public struct ProgramFile: Sendable, Hashable {
     /// Its path.
     public let path: String
+    /// Its inode number.
+    ///
+    /// The device is left out: those of btrfs and overlays have another number after each start of the machine.
+    public let inode: UInt64
+
+    /// Describes a file.
+    public init(path: String, inode: UInt64) {
+        self.path = path
+        self.inode = inode
+    }
+}
+
+/// A program that a process runs.
+public struct RunningProgram: Sendable {
+    /// Its file.
+    public let file: ProgramFile
     /// Whether the process still runs it; checked at each request and before each prompt, so it never waits.
     public let isStill: @Sendable () -> Bool
 
     /// Describes a program.
-    public init(path: String, isStill: @escaping @Sendable () -> Bool) {
-        self.path = path
+    public init(_ file: ProgramFile, isStill: @escaping @Sendable () -> Bool) {
+        self.file = file
         self.isStill = isStill
     }
 }

@@ -114,7 +114,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case readProtection = 63
     /// ``ChangeProtection``; answered by an empty body. Only for the daemon's own command.
     case changeProtection = 64
-    /// ``RepresentedProgram``: ask for this program from now on; answered by an empty body. Only for the door of the Secret Service,
+    /// ``RepresentedProgram``: ask for this program from now on; answered by ``RepresentedReply``. Only for the door of the Secret Service,
     /// once on each connection.
     case represent = 65
     /// ``AgentRegistration``; answered by ``AgentAdmission``. This method and the following ones are only for agents.

@@ -30,3 +30,28 @@ public struct RepresentedProgram: WireBody, Sendable, Equatable {
         start = try reader.readUnsigned()
     }
 }
+
+/// What the daemon knows of the program for which a door asks: `[path, inode]`, or null for an unknown program.
+public struct RepresentedReply: WireBody, Sendable, Equatable {
+    /// The program's file; nil if it could not be identified.
+    public let file: ProgramFile?
+
+    /// Tells of a program.
+    public init(_ file: ProgramFile?) { self.file = file }
+
+    /// Writes the file.
+    public func encode(to writer: inout WireWriter) {
+        guard let file else { return writer.writeNull() }
+        writer.writeArrayHead(count: 2)
+        writer.write(text: file.path)
+        writer.write(unsigned: file.inode)
+    }
+
+    /// Reads a file.
+    public init(from reader: inout CBORReader) throws {
+        file = try reader.readOptional { reader in
+            try reader.readFields(2)
+            return ProgramFile(path: try reader.readText(), inode: try reader.readUnsigned())
+        }
+    }
+}

@@ -53,6 +53,7 @@ enum Introspection {
          <interface name="touchstone.Leases">
           <method name="List"><arg name="leases" direction="out" type="a(tussuu)"/></method>
           <method name="End"><arg name="number" direction="in" type="t"/><arg name="ended" direction="out" type="u"/></method>
+          <method name="Refresh"/>
          </interface>
 
         """

@@ -60,7 +60,7 @@ extension SecretsClient {
         _ item: SecretItem,
         _ body: (Span<UInt8>) throws(BusFault) -> Void
     ) throws(BusFault) {
-        let rules = ownRules()
+        let rules = try ownRules()
         guard !isLocked(item, rules) else { throw .isLocked }
         if demand(of: item, rules) != nil { return try read(granted: item, body) }
         try store.secrets(of: [item]) { _, secret throws(BusFault) in try body(secret) }

@@ -1,7 +1,8 @@
 import KeychainModel
 import MessageBus
 
-/// The methods of `touchstone.Leases`, for `touchstone lease`: which gestures count now, and ending them.
+/// The methods of `touchstone.Leases`, for `touchstone lease`: which gestures count now, and ending them; and for `touchstone protect`, whose
+/// rule counts once it has returned.
 ///
 /// Every program of the user may call them: they tell no more than the labels, which it can list too, and take away only what the user
 /// can give again.
@@ -24,7 +25,10 @@ extension SecretsClient {
             // 0 for all.
             let ended = shared.grants.end { _, grant in number == 0 || grant.number == number }
             return [.uint32(UInt32(clamping: ended))]
-        case ("List", _, _), ("End", _, _): throw .wrongArguments(call)
+        case ("Refresh", nil, 0):
+            shared.index.empty()
+            return []
+        case ("List", _, _), ("End", _, _), ("Refresh", _, _): throw .wrongArguments(call)
         default: throw .unknownMethod(call.member)
         }
     }

@@ -67,7 +67,7 @@ extension SecretsClient {
                     guard (try? unlockKeychain(cancellation)) != nil else { return .cancelled }
                 }
                 let item = try portalItem(name)
-                if isLocked(item) {
+                if try isLocked(item) {
                     guard (try? unlock(item, cancellation)) != nil else { return .cancelled }
                 }
                 var isWritten = false

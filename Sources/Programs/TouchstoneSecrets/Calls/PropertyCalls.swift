@@ -40,7 +40,7 @@ extension SecretsClient {
             let paths = try collectionNames().map { SecretObject.collection($0).path }
             return ["Collections": .paths(paths)]
         case .collection, .alias: return try properties(ofCollection: try collection(of: object), only: name)
-        case .item(let collection, let name): return properties(of: try item(name, in: collection))
+        case .item(let collection, let name): return try properties(of: item(name, in: collection))
         case .session(_):
             _ = try session(object.path)
             return [:]
@@ -75,12 +75,12 @@ extension SecretsClient {
         return properties
     }
 
-    private func properties(of item: FoundItem) -> [String: BusValue] {
+    private func properties(of item: FoundItem) throws(BusFault) -> [String: BusValue] {
         let (content, created, modified, isLocked): (SecretItemContent, UInt64, UInt64, Bool)
         switch item {
         case .stored(let item):
             (content, created, modified) = (item.content, item.created, item.modified)
-            isLocked = self.isLocked(item)
+            isLocked = try self.isLocked(item)
         case .session(let item):
             (content, created, modified, isLocked) = (item.content, item.created, item.modified, false)
         case .promised(let promise):

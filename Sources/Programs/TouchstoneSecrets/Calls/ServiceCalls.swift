@@ -114,7 +114,7 @@ extension SecretsClient {
         guard let items = try unlessLocked({ () throws(BusFault) in try store.items(having: pairs) }) else {
             return (inMemory, [promise(pairs, in: nil)])
         }
-        let rules = ownRules()
+        let rules = try ownRules()
         let (unlocked, locked) = items.reduce(into: ([String](), [String]())) { paths, item in
             if isLocked(item, rules) { paths.1.append(item.path) } else { paths.0.append(item.path) }
         }
@@ -145,7 +145,8 @@ extension SecretsClient {
         let stored = found.compactMap { if case .stored(let item) = $0.item { item } else { nil } }
         // What is not released by then is left out.
         try? waitForGesture(stored)
-        let rules = ownRules()
+        // Without items of the keychain, which may be locked, none are needed.
+        let rules = stored.isEmpty ? OwnRules() : try ownRules()
         for (path, item) in found {
             switch item {
             case .promised: continue

@@ -18,26 +18,62 @@ extension SecretsClient {
     struct Demand: Sendable, Equatable {
         let rule: AccessControl
         let reading: ReadingOptions
+        /// The program that may read it from then on, if the user is asked once for it.
+        var reader: ProgramFile?
     }
 
-    /// The rules that are for this program, or for one that started it.
-    func ownRules() -> [ProtectionRule] {
-        let rules = try? store.rules { !$0.programs.isEmpty }
-        return (rules ?? []).filter { isStarted(by: $0.programs) }
+    /// The rules that are for a program, beside those of the items themselves.
+    struct OwnRules: Sendable {
+        /// Those for it, or for a program that started it.
+        var named: [ProtectionRule] = []
+        /// Those for programs that did not store an item.
+        var forStrangers: [ProtectionRule] = []
+        /// Who was let through to an item, by its name.
+        var readers: [String: ProgramFiles] = [:]
+        /// The program; nil if the daemon could not identify it, which then reads nothing that it was let through to.
+        var program: ProgramFile?
+    }
+
+    /// The rules that are for this client.
+    func ownRules() throws(BusFault) -> OwnRules {
+        let (rules, readers) = try store.readingRules()
+        var own = OwnRules(readers: readers)
+        for rule in rules {
+            switch rule.audience {
+            case .everyone: break
+            case .programs(let names): if isStarted(by: names) { own.named.append(rule) }
+            case .strangers: own.forStrangers.append(rule)
+            }
+        }
+        if !own.forStrangers.isEmpty {
+            own.program = try replying { () throws(KeychainError) in try keychain.representedProgram() }
+        }
+        return own
     }
 
     /// What an item demands of this client, for which these rules are; nil if nothing.
-    func demand(of item: SecretItem, _ rules: [ProtectionRule]) -> Demand? {
+    func demand(of item: SecretItem, _ rules: OwnRules) -> Demand? {
         if item.needsGesture, let rule = item.rule { return Demand(rule: rule, reading: item.reading) }
-        return ProtectionRule.applying(to: item.content.attributes, of: rules)
-            .map { Demand(rule: $0.accessControl, reading: $0.reading) }
+        let attributes = item.content.attributes
+        if let rule = ProtectionRule.applying(to: attributes, of: rules.named) {
+            return Demand(rule: rule.accessControl, reading: rule.reading)
+        }
+        guard let rule = ProtectionRule.applying(to: attributes, of: rules.forStrangers),
+            rule.audience == .strangers(includesProgramKeys: true) || !ProtectionRule.isProgramKey(attributes)
+        else { return nil }
+        if let program = rules.program,
+            item.readers.contains(program) || rules.readers[item.name]?.contains(program) == true
+        {
+            return nil
+        }
+        return Demand(rule: rule.accessControl, reading: rule.reading, reader: rules.program)
     }
 
     /// Whether an item is locked for this client.
-    func isLocked(_ item: SecretItem) -> Bool { isLocked(item, ownRules()) }
+    func isLocked(_ item: SecretItem) throws(BusFault) -> Bool { isLocked(item, try ownRules()) }
 
     /// Whether an item is locked for this client, for which these rules are.
-    func isLocked(_ item: SecretItem, _ rules: [ProtectionRule]) -> Bool {
+    func isLocked(_ item: SecretItem, _ rules: OwnRules) -> Bool {
         shared.isLocked(item.collection)
             || demand(of: item, rules) != nil && grant(for: item.reference) == nil
     }
@@ -64,7 +100,7 @@ extension SecretsClient {
 
     /// Refuses more items with a rule than one box can name; while the keychain is locked nobody knows which have one.
     private func checkLimit(_ targets: [Target]) throws(BusFault) {
-        let rules = ownRules()
+        let rules = try ownRules()
         let count = targets.count { target in
             guard case .item(let collection, let name) = target,
                 case .stored(let item)? = try? item(name, in: collection)
@@ -93,7 +129,7 @@ extension SecretsClient {
             let target = Target.item(collection: collection, name: name)
             do throws(BusFault) {
                 switch try item(name, in: collection) {
-                case .stored(let item): return (target, !isLocked(item))
+                case .stored(let item): return (target, !(try isLocked(item)))
                 case .session: return (target, true)
                 case .promised: return (target, false)
                 }
@@ -114,7 +150,7 @@ extension SecretsClient {
         var paths: [String] = []
         var collections: Set<String> = []
         var items: [(path: String, item: SecretItem)] = []
-        let rules = ownRules()
+        let rules = try ownRules()
         for (path, target) in objects {
             switch target {
             case .collection(let name):
@@ -154,7 +190,7 @@ extension SecretsClient {
     /// Asks for the gesture that items demand, and lets this client read them for a while.
     private func release(
         _ items: [SecretItem],
-        _ rules: [ProtectionRule],
+        _ rules: OwnRules,
         _ cancellation: Cancellation
     ) throws(BusFault) {
         var rest = items
@@ -164,9 +200,10 @@ extension SecretsClient {
             let window = demand.reading.window.map { Duration.seconds($0) }
             let labels = same.map { PromptDetails.quoted($0.content.label, atMost: 60) }
             let time = demand.reading.window.map { ", for \(Self.text(ofSeconds: $0))" } ?? ""
+            let what = same.count == 1 ? "the secret \(labels[0])" : "\(same.count) secrets"
             let reason =
-                same.count == 1
-                ? "Read the secret \(labels[0])\(time)." : "Read \(same.count) secrets\(time)."
+                demand.reader == nil
+                ? "Read \(what)\(time)." : "Let this program read \(what) from now on."
             let lines = same.count == 1 ? [] : labels
             let prompt = fields(reason, lines)
             let context = keychain.makeContextNumber(lasting: window ?? Grants.time)
@@ -182,7 +219,12 @@ extension SecretsClient {
                     cancellation: cancellation
                 )
             }
-            allow(same, in: context, lasting: window)
+            // Where the program cannot be remembered, the gesture counts as that for another rule.
+            let others = same.filter { item in
+                guard let reader = demand.reader else { return true }
+                return (try? store.add(reader, toReadersOf: item)) == nil
+            }
+            allow(others, in: context, lasting: window)
         }
     }
 
@@ -199,7 +241,7 @@ extension SecretsClient {
     ///
     /// Not for one that a client locked, and not for more than one box can name; nothing then, and they stay locked.
     func waitForGesture(_ items: [SecretItem]) throws(BusFault) {
-        let rules = ownRules()
+        let rules = try ownRules()
         let waiting = items.filter { item in
             !shared.isLocked(item.collection) && grant(for: item.reference) == nil
                 && demand(of: item, rules)?.reading.waits == true
@@ -248,7 +290,7 @@ extension SecretsClient {
                 return true
             case .item(let collection, let name):
                 guard case .stored(let item)? = try? item(name, in: collection),
-                    demand(of: item, ownRules()) != nil
+                    let rules = try? ownRules(), demand(of: item, rules) != nil
                 else { return false }
                 forbid(item.reference)
                 return true

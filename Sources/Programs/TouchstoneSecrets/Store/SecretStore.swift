@@ -50,9 +50,14 @@ struct SecretStore: Sendable {
         return try stored(place)
     }
 
-    /// The rules of which `isMeant` is true.
-    func rules(_ isMeant: (ProtectionRule) -> Bool) throws(BusFault) -> [ProtectionRule] {
-        try content { $0.rules.filter(isMeant) }
+    /// The rules for programs that read, and who was let through to an item, by its name; not without a rule that asks for it.
+    func readingRules() throws(BusFault) -> (rules: [ProtectionRule], readers: [String: ProgramFiles]) {
+        try content { content in
+            let rules = content.rules.filter { $0.audience != .everyone }
+            guard rules.contains(where: \.isForStrangers) else { return (rules, [:]) }
+            let records = content.items.items(in: SecretRecords.readers).map { ($0.name, $0.readers) }
+            return (rules, Dictionary(records) { first, _ in first })
+        }
     }
 
     /// All items and records.
@@ -171,13 +176,24 @@ struct SecretStore: Sendable {
         let rule =
             ProtectionRule.isProgramKey(content.attributes)
             ? nil
-            : ProtectionRule.applying(to: content.attributes, of: try rules { $0.programs.isEmpty })
+            : ProtectionRule.applying(
+                to: content.attributes,
+                of: try self.content { $0.rules.filter { $0.audience == .everyone } }
+            )
+        let program = try replying { () throws(KeychainError) in try keychain.representedProgram() }
+        let readers = program.map { ProgramFiles().adding($0) } ?? ProgramFiles()
         let place = ItemTable.Place(
             collection: collection,
             name: Hexadecimal.text(RandomBytes.array(count: 16))
         )
         try add(
-            SecretItem.attributes(of: place.name, in: collection, content, rule?.reading ?? ReadingOptions()),
+            SecretItem.attributes(
+                of: place.name,
+                in: collection,
+                content,
+                rule?.reading ?? ReadingOptions(),
+                readers: readers
+            ),
             rule?.accessControl ?? AccessControl(accessibility: .afterFirstUnlock),
             HeldSecret(secret),
             at: place
@@ -196,7 +212,13 @@ struct SecretStore: Sendable {
             let replacement = ReplaceItem(
                 query: query(for: item),
                 itemClass: .genericPassword,
-                attributes: SecretItem.attributes(of: item.name, in: item.collection, content, item.reading),
+                attributes: SecretItem.attributes(
+                    of: item.name,
+                    in: item.collection,
+                    content,
+                    item.reading,
+                    readers: item.readers
+                ),
                 accessControl: item.rule ?? AccessControl(accessibility: .afterFirstUnlock),
                 data: try held.take(),
                 prompt: Self.silent
@@ -211,12 +233,16 @@ struct SecretStore: Sendable {
 
     /// Renames an item.
     func rename(_ item: SecretItem, to label: String) throws(BusFault) {
+        try update(item, [.label: .string(label)])
+    }
+
+    private func update(_ item: SecretItem, _ attributes: ItemAttributes) throws(BusFault) {
         try change(item) { () throws(BusFault) in
             try replying { () throws(KeychainError) in
                 _ = try keychain.update(
                     UpdateItems(
                         query: query(for: item),
-                        attributes: [.label: .string(label)],
+                        attributes: attributes,
                         accessControl: nil,
                         data: nil,
                         prompt: Self.silent
@@ -233,6 +259,10 @@ struct SecretStore: Sendable {
                 _ = try keychain.delete(DeleteItems(query: query(for: item), prompt: Self.silent))
             }
         }
+        guard !SecretRecords.isRecord(item.collection),
+            let record = try self.item(item.name, in: SecretRecords.readers)
+        else { return }
+        try delete(record)
     }
 
     private func query(for item: SecretItem) -> ItemQuery {
@@ -355,12 +385,35 @@ struct SecretStore: Sendable {
         }
     }
 
+    // MARK: Readers
+
+    /// Remembers that the user let a program through to an item.
+    func add(_ program: ProgramFile, toReadersOf item: SecretItem) throws(BusFault) {
+        if let record = try self.item(item.name, in: SecretRecords.readers) {
+            return try update(record, record.readers.adding(program).attributes)
+        }
+        try write(
+            record: item.name,
+            SecretRecords.readers,
+            label: "readers",
+            ProgramFiles().adding(program)
+        )
+    }
+
+    // MARK: Records
+
     private func records(_ service: String) throws(BusFault) -> [SecretItem] {
         try content { content in content.items.items(in: service) }
     }
 
-    private func write(record name: String, _ service: String, label: String) throws(BusFault) {
-        var attributes = SecretItem.attributes(of: name, in: service, SecretItemContent(label: label))
+    private func write(
+        record name: String,
+        _ service: String,
+        label: String,
+        _ readers: ProgramFiles = ProgramFiles()
+    ) throws(BusFault) {
+        let content = SecretItemContent(label: label)
+        var attributes = SecretItem.attributes(of: name, in: service, content, readers: readers)
         attributes[.isInvisible] = .boolean(true)
         try add(
             attributes,

@@ -14,10 +14,12 @@ struct ProtectSecretsCommand: ParsableCommand {
               touchstone protect 4a73cb10
               touchstone protect --schema org.gnome.keyring.NetworkPassword --match server=bank.example --window 10min
               touchstone protect --from-programs claude,node
+              touchstone protect --foreign
 
-            With attributes there is a rule, also for secrets that are stored later. With programs the rule is for what they \
-            and the programs that they start read: the keys are not wrapped anew then, and a program that hides its name is \
-            not found.
+            With attributes there is a rule, also for secrets that are stored later. With --from-programs the rule is for what \
+            these and the programs that they start read; with --foreign for every program that did not store the secret, and \
+            once: a program that you let through may read that secret from then on, until it is updated. The keys are not \
+            wrapped anew then: a program that takes another one's place is not found.
 
             Some programs give up at once instead of waiting for a person: with --legacy wait their read waits for the \
             gesture, for at most 20 seconds.
@@ -52,6 +54,9 @@ struct ProtectSecretsCommand: ParsableCommand {
         guard require != .nothing else {
             throw ValidationError("touchstone unprotect takes the requirement away")
         }
+        guard !selection.foreign || window == nil else {
+            throw ValidationError("--foreign asks once for each program and secret: leave --window out")
+        }
     }
 
     private static func seconds(_ text: String) throws(ValidationError) -> Int {
@@ -65,11 +70,18 @@ struct ProtectSecretsCommand: ParsableCommand {
         let secrets = ServiceSecrets()
         let pairs = selection.attributes
         let reading = ReadingOptions(window: window, waits: legacy == .wait)
-        if !selection.programs.isEmpty {
-            try secrets.setRule(require, reading, for: pairs, programs: selection.programs)
-            let names = selection.programs.joined(separator: ", ")
+        switch selection.audience(includesProgramKeys: force) {
+        case .everyone: break
+        case .programs(let programs):
+            try secrets.setRule(require, reading, for: pairs, .programs(programs))
+            let names = programs.joined(separator: ", ")
             return Output.complain(
                 "What \(Printable.text(names)) and the programs that they start read requires \(require.rawValue) now."
+            )
+        case let strangers:
+            try secrets.setRule(require, reading, for: pairs, strangers)
+            return Output.complain(
+                "The first read of a secret by a program that did not store it requires \(require.rawValue) now."
             )
         }
         let found = try selection.items(of: secrets)
@@ -109,6 +121,9 @@ struct UnprotectSecretsCommand: ParsableCommand {
               touchstone unprotect 4a73cb10
               touchstone unprotect --schema org.gnome.keyring.NetworkPassword --match server=bank.example
               touchstone unprotect --from-programs claude,node
+              touchstone unprotect --foreign
+
+            With --foreign also what you answered is forgotten: under a new rule each program is asked for again.
             """
     )
 
@@ -118,14 +133,16 @@ struct UnprotectSecretsCommand: ParsableCommand {
     func run() throws {
         let secrets = ServiceSecrets()
         let pairs = selection.attributes
-        if !selection.programs.isEmpty {
-            guard try secrets.endRule(for: pairs, programs: selection.programs) else {
+        let audience = selection.audience()
+        guard audience == .everyone else {
+            guard try secrets.endRule(for: pairs, audience) else {
                 throw CommandError(
                     "there is no such rule",
                     hint: "touchstone secrets list shows the rules",
                     exitCode: .notFound
                 )
             }
+            if selection.foreign { try secrets.forgetReaders() }
             return Output.complain("The rule is gone.")
         }
         let found = try selection.items(of: secrets)
@@ -165,12 +182,23 @@ struct SecretSelection: ParsableArguments {
     )
     var fromPrograms: String?
 
+    @Flag(help: "Every program that did not store the secret.")
+    var foreign = false
+
     func validate() throws {
-        guard !names.isEmpty || schema != nil || !match.isEmpty || fromPrograms != nil else {
-            throw ValidationError("missing: which secrets, by name, --schema or --match, or --from-programs")
+        let isForPrograms = fromPrograms != nil || foreign
+        guard !names.isEmpty || schema != nil || !match.isEmpty || isForPrograms else {
+            throw ValidationError(
+                "missing: which secrets, by name, --schema or --match, or --from-programs or --foreign"
+            )
         }
-        guard names.isEmpty || schema == nil && match.isEmpty && fromPrograms == nil else {
-            throw ValidationError("say names, or attributes with --schema and --match, or --from-programs")
+        guard names.isEmpty || schema == nil && match.isEmpty && !isForPrograms else {
+            throw ValidationError(
+                "say names, or attributes with --schema and --match, or --from-programs or --foreign"
+            )
+        }
+        guard fromPrograms == nil || !foreign else {
+            throw ValidationError("say --from-programs or --foreign, each for a rule of its own")
         }
         guard fromPrograms == nil || (1...ProtectionRule.mostPrograms).contains(programs.count) else {
             throw ValidationError("--from-programs takes 1 to \(ProtectionRule.mostPrograms) names")
@@ -180,9 +208,14 @@ struct SecretSelection: ParsableArguments {
         }
     }
 
-    /// The programs; none if the rule is for secrets themselves.
-    var programs: [String] {
+    private var programs: [String] {
         Set((fromPrograms ?? "").split(separator: ",").map(String.init)).sorted()
+    }
+
+    /// Whom the rule is for.
+    func audience(includesProgramKeys: Bool = false) -> ProtectionRule.Audience {
+        if foreign { return .strangers(includesProgramKeys: includesProgramKeys) }
+        return programs.isEmpty ? .everyone : .programs(programs)
     }
 
     /// The attributes; none if the secrets are named.

@@ -91,8 +91,10 @@ struct ListServiceSecretsCommand: ParsableCommand {
         let items = try secrets.items(having: AttributePair.dictionary(match))
         let rules = try secrets.rules()
         if json {
+            let readers = try secrets.readers()
             let report = JSONText.object([
-                ("secrets", .list(items.map(\.json))), ("rules", .list(rules.map(\.json))),
+                ("secrets", .list(items.map { $0.json(readBy: readers[$0.name]?.files ?? []) })),
+                ("rules", .list(rules.map(\.json))),
             ])
             return Output.print(report.rendered())
         }
@@ -247,12 +249,14 @@ extension SecretItem {
         ]
     }
 
-    fileprivate var json: JSONText {
+    /// `programs` are those that were let through to it.
+    fileprivate func json(readBy programs: [ProgramFile]) -> JSONText {
         .object([
             ("name", .text(name)), ("requires", .text(requirementName)),
             ("window", reading.window.map { JSONText.number(Int64($0)) } ?? .null),
             ("waits", .flag(reading.waits)), ("collection", .text(collection)),
-            ("label", .text(content.label)),
+            ("label", .text(content.label)), ("storedBy", .optional(readers.files.first?.path)),
+            ("letThrough", .list(programs.map { .text($0.path) })),
             ("created", .text(DateText.iso8601(microseconds: creation))),
             ("modified", .text(DateText.iso8601(microseconds: modification))),
             (
@@ -264,11 +268,19 @@ extension SecretItem {
 }
 
 extension ProtectionRule {
+    private var programs: [String] { if case .programs(let names) = audience { names } else { [] } }
+
     /// The rule in words: `passcode for server=bank.example, one gesture for 10 min`.
     fileprivate var text: String {
         var text = "\(accessControl.requirementName) for "
         text += attributes.isEmpty ? "all secrets" : AttributePair.text(attributes)
-        if !programs.isEmpty { text += ", read by \(programs.joined(separator: ", ")) or what they start" }
+        switch audience {
+        case .everyone: break
+        case .programs(let names): text += ", read by \(names.joined(separator: ", ")) or what they start"
+        case .strangers(let includesProgramKeys):
+            text += ", once for each program that did not store it"
+            if includesProgramKeys { text += ", browsers' keys too" }
+        }
         if let window = reading.window {
             text += ", one gesture for \(DateText.duration(seconds: Int64(window)))"
         }
@@ -278,7 +290,7 @@ extension ProtectionRule {
     fileprivate var json: JSONText {
         .object([
             ("requires", .text(accessControl.requirementName)),
-            ("programs", .list(programs.map(JSONText.text))),
+            ("programs", .list(programs.map(JSONText.text))), ("foreign", .flag(isForStrangers)),
             ("window", reading.window.map { JSONText.number(Int64($0)) } ?? .null),
             ("waits", .flag(reading.waits)),
             ("attributes", .object(attributes.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })),

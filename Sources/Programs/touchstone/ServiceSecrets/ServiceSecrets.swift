@@ -14,6 +14,17 @@ struct ServiceSecrets {
 
     // MARK: Looking
 
+    /// The programs that were let through to secrets, by the secret's name.
+    func readers() throws(CommandError) -> [String: ProgramFiles] {
+        var readers: [String: ProgramFiles] = [:]
+        try read([.service: .string(SecretRecords.readers)], "List the programs that read secrets.") {
+            attributes,
+            reference in
+            if let record = SecretItem(attributes, reference) { readers[record.name] = record.readers }
+        }
+        return readers
+    }
+
     /// The secrets that have at least these attributes, the newest first.
     func items(having pairs: [String: String] = [:]) throws(CommandError) -> [SecretItem] {
         var items: [SecretItem] = []
@@ -134,15 +145,36 @@ struct ServiceSecrets {
         }
     }
 
-    /// Sets the rule for secrets with these attributes, in place of the one for the same attributes and programs.
+    /// Sets a rule, in place of the one for the same secrets and programs; with what that one requires, if the door asks for it.
+    ///
+    /// - Parameters:
+    ///   - requirement: what reading requires.
+    ///   - reading: how the gesture is asked for.
+    ///   - attributes: those of the secrets; none for all.
+    ///   - audience: the programs.
+    /// - Throws: ``CommandError`` if there are too many rules, or without that gesture.
     func setRule(
         _ requirement: Requirement,
         _ reading: ReadingOptions,
         for attributes: [String: String],
-        programs: [String] = []
+        _ audience: ProtectionRule.Audience = .everyone
     ) throws(CommandError) {
+        let access: AccessControl
+        do throws(KeychainError) {
+            access = try requirement.accessControl(.afterFirstUnlock)
+        } catch {
+            throw ErrorText.describe(error)
+        }
+        let wanted = ProtectionRule(
+            name: Hexadecimal.text(RandomBytes.array(count: 16)),
+            attributes: attributes,
+            accessControl: access,
+            reading: reading,
+            audience: audience
+        )
         let present = try rules()
-        let same = present.first { $0.attributes == attributes && $0.programs == programs }
+        let same = present.first { $0.isForSame(as: wanted) }
+        guard same?.changeable != wanted.changeable else { return }
         guard same != nil || present.count < ProtectionRule.most else {
             throw CommandError(
                 "there are \(present.count) rules already",
@@ -150,20 +182,12 @@ struct ServiceSecrets {
             )
         }
         do throws(KeychainError) {
-            let rule = ProtectionRule(
-                name: same?.name ?? Hexadecimal.text(RandomBytes.array(count: 16)),
-                attributes: attributes,
-                accessControl: try requirement.accessControl(.afterFirstUnlock),
-                reading: reading,
-                programs: programs
-            )
+            if let same { try authorize(same, "Change a rule for secrets of other programs.") }
             let prompt = prompt("Store a rule for secrets of other programs.")
             if let same {
                 let change = UpdateItems(
                     query: Self.query(for: same),
-                    attributes: reading.attributes.merging([
-                        .generic: .data(rule.accessControl.encoded)
-                    ]) { $1 },
+                    attributes: wanted.changeable,
                     accessControl: nil,
                     data: nil,
                     prompt: prompt
@@ -172,7 +196,7 @@ struct ServiceSecrets {
             } else {
                 let item = AddItem(
                     itemClass: .genericPassword,
-                    attributes: rule.stored,
+                    attributes: wanted.stored,
                     accessControl: AccessControl(accessibility: .afterFirstUnlock),
                     data: nil,
                     prompt: prompt
@@ -182,20 +206,74 @@ struct ServiceSecrets {
         } catch {
             throw ErrorText.describe(error)
         }
+        tellDoor()
     }
 
-    /// Ends the rule for secrets with these attributes and these programs; false if there is none.
-    func endRule(for attributes: [String: String], programs: [String] = []) throws(CommandError) -> Bool {
-        guard
-            let rule = try rules().first(where: { $0.attributes == attributes && $0.programs == programs })
-        else { return false }
+    /// Ends the rule for secrets with these attributes and these programs, with what it requires, if the door asks for it.
+    ///
+    /// - Returns: false if there is none.
+    func endRule(
+        for attributes: [String: String],
+        _ audience: ProtectionRule.Audience = .everyone
+    ) throws(CommandError) -> Bool {
+        let wanted = ProtectionRule(
+            name: "",
+            attributes: attributes,
+            accessControl: AccessControl(accessibility: .afterFirstUnlock),
+            audience: audience
+        )
+        guard let rule = try rules().first(where: { $0.isForSame(as: wanted) }) else { return false }
         do throws(KeychainError) {
+            try authorize(rule, "End a rule for secrets of other programs.")
             let prompt = prompt("End a rule for secrets of other programs.")
             try keychain.delete(DeleteItems(query: Self.query(for: rule), prompt: prompt))
         } catch {
             guard error.status == .itemNotFound else { throw ErrorText.describe(error) }
         }
+        tellDoor()
         return true
+    }
+
+    /// Has the door read the rules anew: the daemon tells it of the change too, a moment later.
+    private func tellDoor() {
+        // Without a bus or a door there is nobody to tell.
+        guard let path = try? SecretsDoorProgram.path() else { return }
+        _ = try? ChildProgram.output(of: path, ["--refresh"], upTo: 4096)
+    }
+
+    /// Forgets which programs were let through to secrets: each is asked for again where a rule says so.
+    func forgetReaders() throws(CommandError) {
+        let query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [
+                .accessGroup: .string(AccessGroup.secretService.name),
+                .service: .string(SecretRecords.readers),
+            ],
+            limit: .all
+        )
+        do throws(KeychainError) {
+            let prompt = prompt("Forget which programs read secrets.")
+            try keychain.delete(DeleteItems(query: query, prompt: prompt))
+        } catch {
+            guard error.status != .itemNotFound else { return }
+            throw ErrorText.describe(error)
+        }
+    }
+
+    /// Asks for what a rule for programs requires.
+    ///
+    /// Only the door holds such a rule; what is under another one is changed with its own gesture.
+    private func authorize(_ rule: ProtectionRule, _ reason: String) throws(KeychainError) {
+        guard rule.audience != .everyone else { return }
+        _ = try keychain.evaluateAccessControl(
+            EvaluateAccessControl(
+                accessControl: rule.accessControl,
+                operation: Int64(AccessOperation.useItem.rawValue),
+                context: keychain.makeContextNumber(),
+                reuseSeconds: 0,
+                prompt: prompt(reason)
+            )
+        )
     }
 
     private static func query(for rule: ProtectionRule) -> ItemQuery {
