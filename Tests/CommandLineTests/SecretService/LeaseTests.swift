@@ -70,6 +70,13 @@ struct LeaseTests {
         let before = world.keychain.boxes.count
         let end = try await client.show(try await client.unlock([item]).prompt)
         #expect(!end.isDismissed && world.keychain.boxes.count == before + 1)
+        // Each ends by itself.
+        let neighbour = try await world.client()
+        _ = try await neighbour.show(try await neighbour.unlock([item]).prompt)
+        let theirs = try #require(try await leases().last)
+        #expect(try await leases().count == 2)
+        #expect(try await world.touchstone("lease", "end", theirs[0]).status == 0)
+        #expect(await isLocked(item, for: neighbour))
         let box = try #require(world.keychain.boxes.last)
         #expect(box.contains("Read the secret 'bank', for 10 min."), "\(box)")
         for _ in 0..<10 { #expect(try await client.read(item) == SecretServiceWorld.secret) }
@@ -194,6 +201,54 @@ struct LeaseTests {
         try ScriptedPinentry.tell([], home: world.keychain.home.path)
         #expect(try await client.read(item) == SecretServiceWorld.secret)
         _ = await asked.result
+    }
+
+    @Test(
+        "the door is killed while a read waits: the box goes, the caller gets an error, and the next one is asked anew"
+    )
+    func doorKilled() async throws {
+        let item = try await protected("--legacy", "wait")
+        try ScriptedPinentry.tell(Array(repeating: .waits, count: 10), home: world.keychain.home.path)
+        let before = world.keychain.boxes.count
+        let asked = Task {
+            await client.fault(item, SecretsPeer.item, "GetSecret", [.objectPath(client.session)])
+        }
+        try await Deadline.wait(for: "the box") { world.keychain.boxes.count > before ? true : nil }
+        try await world.stopDoor(with: SIGKILL)
+        #expect(await asked.value == "org.freedesktop.DBus.Error.NoReply")
+        try ScriptedPinentry.tell([], home: world.keychain.home.path)
+        try await world.startDoor()
+        let next = try await world.client()
+        #expect(try await leases().isEmpty)
+        #expect(try await next.read(item) == SecretServiceWorld.secret)
+        #expect(world.keychain.boxes.count == before + 2)
+    }
+
+    @Test(
+        "there are at most 256 rules; the next one is refused, changes nothing, and takes the place of one that ended",
+        .enabled(if: CaseSize.isFull, "at full size only: Scripts/test-full")
+    )
+    func mostRules() async throws {
+        let script = """
+            for i in $(seq 1 256); do "$1" protect --match n=$i --from-programs none 2>/dev/null || exit 9; done
+            """
+        #expect(try await world.run("/bin/sh", "-c", script, "sh", Programs.touchstone).status == 0)
+        let refused = try await world.touchstone("protect", "--match", "n=257", "--from-programs", "none")
+        #expect(
+            refused.status == 1 && refused.errors.contains("there are 256 rules already"),
+            "\(refused.errors)"
+        )
+        #expect(try await !world.touchstone("secrets", "list", "--json").text.contains("\"n\": \"257\""))
+        // One that is there can be changed.
+        let same = ["--match", "n=256", "--from-programs", "none"]
+        #expect(
+            try await world.touchstone("protect", same[0], same[1], same[2], same[3], "--require", "passcode")
+                .status == 0
+        )
+        #expect(try await world.touchstone("unprotect", same[0], same[1], same[2], same[3]).status == 0)
+        #expect(
+            try await world.touchstone("protect", "--match", "n=257", "--from-programs", "none").status == 0
+        )
     }
 
     // MARK: Programs

@@ -126,6 +126,7 @@ struct ServiceSecrets {
             : "\(changed.count) secrets of other programs"
         do throws(KeychainError) {
             let rule = try requirement.accessControl(.afterFirstUnlock)
+            defer { tellDoor() }
             return try keychain.update(
                 UpdateItems(
                     query: query(changed.map(\.reference)),
