@@ -71,7 +71,10 @@ final class SecretPrompt: Sendable {
                 complete(isDismissed: true, nothing)
             }
         }
-        guard isStarted == 0 else { return complete(isDismissed: true, nothing) }
+        guard isStarted == 0 else {
+            complete(isDismissed: true, nothing)
+            return
+        }
         Task { [weak self] in
             try? await Task.sleep(for: Self.longestShow)
             self?.cancellation.cancel()
@@ -92,18 +95,21 @@ final class SecretPrompt: Sendable {
 
     @discardableResult
     private func dismissIfWaiting() -> Bool {
-        guard stage.withLock({ if case .waiting = $0 { true } else { false } }) else { return false }
-        complete(isDismissed: true, nothing)
-        return true
+        // In one step: it must not be shown between.
+        complete(isDismissed: true, nothing, onlyIf: .waiting)
     }
 
-    private func complete(isDismissed: Bool, _ result: BusValue) {
+    /// Completes the prompt, if it is not completed; or only if it is at a stage.
+    ///
+    /// - Returns: false if it was completed before, or is not at that stage.
+    @discardableResult
+    private func complete(isDismissed: Bool, _ result: BusValue, onlyIf wanted: Stage? = nil) -> Bool {
         let isFirst = stage.withLock { stage in
-            if case .completed = stage { return false }
+            guard stage != .completed, stage == wanted ?? stage else { return false }
             stage = .completed
             return true
         }
-        guard isFirst else { return }
+        guard isFirst else { return false }
         onEnd(path)
         shared.post(
             .signal(
@@ -114,5 +120,6 @@ final class SecretPrompt: Sendable {
                 destination: owner
             )
         )
+        return true
     }
 }
