@@ -45,9 +45,10 @@ package struct ProgramFiles: Sendable, Equatable {
         return text == line || text.split(separator: "\n").contains { $0 == line }
     }
 
-    /// The programs with one more, as the last one.
-    ///
-    /// - Returns: the programs; the same for one with a line break in its path, which is asked for each time.
+    /// Whether a program can be among them: not with a line break in its path, which is asked for each time.
+    package static func canName(_ file: ProgramFile) -> Bool { line(of: file) != nil }
+
+    /// The programs with one more, as the last one; the same for one that cannot be among them.
     package func adding(_ file: ProgramFile) -> ProgramFiles {
         guard let line = Self.line(of: file) else { return self }
         var lines = text.split(separator: "\n").filter { $0 != line } + [line[...]]

@@ -146,7 +146,7 @@ package struct ProtectionRule: Sendable, Equatable {
 
     /// Whether an item with these attributes is the key with which a browser or another program encrypts its own files.
     ///
-    /// Such programs read it without unlocking it, and make a new key if they do not get it: what the old one encrypted is lost.
+    /// Chromium asks for it at each start, and without it deletes the cookies that it cannot read.
     package static func isProgramKey(_ attributes: [String: String]) -> Bool {
         ["chrome_libsecret_os_crypt_password_v2", "chrome_libsecret_os_crypt_password_v1"]
             .contains(attributes["xdg:schema"] ?? "")

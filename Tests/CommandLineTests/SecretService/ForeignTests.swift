@@ -216,6 +216,11 @@ struct ForeignTests {
             #expect(asked.count == 1 && !asked[0].contains("from now on"), "\(asked)")
         }
         #expect(try await list() == before)
+
+        // A path of two lines cannot be remembered: one gesture, for this process.
+        let odd = copy + "\nodd"
+        try files.copyItem(atPath: tool, toPath: odd)
+        for _ in 0..<2 { try await expectLookUp(true, boxes: 1, odd) }
     }
 
     @Test(

@@ -125,24 +125,56 @@ struct SecretServiceLockTests {
         )
     }
 
+    /// Whether a new item is refused because its collection is locked.
+    private func refusesItem() async -> Bool {
+        do {
+            _ = try await client.create("mail", ["user": "a"])
+            return false
+        } catch BusError.remote(let name, _) {
+            return name == SecretsPeer.isLocked
+        } catch {
+            return false
+        }
+    }
+
     @Test(
-        "before the first unlock an item and a collection are stored with one box, and not if it is cancelled"
+        "a locked collection takes no item: libsecret unlocks it and stores again, and a cancelled box is told",
+        arguments: [true, false]
     )
-    func storedCold() async throws {
-        try await makeCold()
-        let (none, prompt) = try await client.create("mail", ["user": "a"])
-        #expect(none == "/" && prompt != "/")
+    func stored(isCold: Bool) async throws {
+        func lock() async throws {
+            if isCold { try await makeCold() } else { _ = try await client.lock([Self.login]) }
+        }
+        let tool = "/usr/bin/secret-tool"
+        try await lock()
+        #expect(await refusesItem())
+        let before = world.keychain.boxes.count
         try world.keychain.setCancels(true)
-        let cancelled = try await client.show(prompt)
-        #expect(cancelled.isDismissed && cancelled.result == .objectPath("/"))
+        let cancelled = try await world.run(tool, "store", "--label=x", "user", "a", input: "one")
+        #expect(cancelled.status == 1 && world.keychain.boxes.count == before + 1, "\(cancelled.errors)")
         try world.keychain.setCancels(false)
-        let again = try await client.create("mail", ["user": "a"]).prompt
-        let end = try await client.show(again)
-        let item = try #require(end.result.text)
-        #expect(!end.isDismissed && item.hasPrefix(Self.login + "/"))
+        let stored = try await world.run(tool, "store", "--label=x", "user", "a", input: "two")
+        #expect(stored.status == 0 && world.keychain.boxes.count == before + 2, "\(stored.errors)")
+        #expect(try await world.run(tool, "lookup", "user", "a").text == "two")
+        #expect(try await client.search(["user": "a"]).unlocked.count == 1)
+        // Replacing is storing.
+        try await lock()
+        try world.keychain.setCancels(true)
+        #expect(try await world.run(tool, "store", "--label=x", "user", "a", input: "three").status == 1)
+        try world.keychain.setCancels(false)
+        #expect(try await world.run(tool, "lookup", "user", "a").text == "two")
+    }
+
+    @Test("a collection that was locked before the keychain was needs one gesture for both")
+    func lockedTwice() async throws {
+        let (item, _) = try await client.create("mail", ["user": "a"])
+        _ = try await client.lock([Self.login])
+        try await makeCold()
+        let before = world.keychain.boxes.count
+        let end = try await client.show(try await client.unlock([item]).prompt)
+        #expect(!end.isDismissed && end.result.paths == [item])
+        #expect(world.keychain.boxes.count == before + 1)
         #expect(try await client.read(item) == SecretServiceWorld.secret)
-        #expect(try await client.search(["user": "a"]).unlocked == [item])
-        #expect(client.received("Completed").count == 2)
     }
 
     // MARK: Prompts

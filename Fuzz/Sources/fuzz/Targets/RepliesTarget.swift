@@ -24,6 +24,7 @@ enum RepliesTarget: FuzzTarget {
         runBody(BootQuote.self, input)
         runBody(PastAuthenticationsReply.self, input)
         runBody(ProtectionReply.self, input)
+        runBody(RepresentedReply.self, input)
         runKeyResult(input)
         runItems(input, returns: [.attributes, .persistentRef])
         runItems(input, returns: [.data, .attributes, .persistentRef])
@@ -144,6 +145,8 @@ extension RepliesTarget {
         for count in [0, 1, -1, Int.max] { seeds.append(reply(CountBody(count))) }
         for outcome in Replacement.allCases { seeds.append(reply(outcome)) }
         seeds.append(reply(Erasure(deleted: 1, different: 2, unknown: .max)))
+        seeds.append(reply(RepresentedReply(nil)))
+        seeds.append(reply(RepresentedReply(ProgramFile(path: "/usr/bin/secret-tool", inode: 4711))))
         return seeds + protections()
     }
 

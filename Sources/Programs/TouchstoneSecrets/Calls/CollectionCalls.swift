@@ -16,7 +16,7 @@ extension SecretsClient {
             guard call.arguments[0].signature == "a{sv}", call.arguments[1].signature == "(oayays)",
                 let replaces = call.arguments[2].truth
             else { break }
-            return try createItem(call.arguments[0], call.arguments[1], replaces, in: call.path, collection)
+            return try createItem(call.arguments[0], call.arguments[1], replaces, in: collection)
         case ("Delete", _), ("SearchItems", _), ("CreateItem", _): break
         default: throw .unknownMethod(call.member)
         }
@@ -51,8 +51,7 @@ extension SecretsClient {
         _ properties: BusValue,
         _ secret: BusValue,
         _ replaces: Bool,
-        in path: String,
-        _ collection: String
+        in collection: String
     ) throws(BusFault) -> [BusValue] {
         let (read, arriving) = try read(secret)
         var content = read
@@ -67,21 +66,11 @@ extension SecretsClient {
             content.attributes = pairs
         }
         try content.checkLimits()
-        let final = content
-        let isLocked =
-            collection == SecretNames.sessionCollection
-            ? false : try store.isCold() || shared.isLocked(collection)
-        guard isLocked else {
-            return [.objectPath(try put(final, arriving, replaces, in: collection)), .objectPath("/")]
+        // Not a prompt, as the specification allows and GNOME Keyring does not do: libsecret takes one that was dismissed for success.
+        if collection != SecretNames.sessionCollection, try store.isCold() || shared.isLocked(collection) {
+            throw .isLocked
         }
-        let prompt = try makePrompt(nothing: .objectPath("/")) { [self] cancellation throws(BusFault) in
-            guard let object = SecretObject(path) else { throw BusFault.noSuchObject(path) }
-            try unlock(collectionAt: path, cancellation)
-            // The alias may stand for another one by now, and the collection may be gone.
-            let collection = try self.collection(of: object)
-            return .objectPath(try put(final, arriving, replaces, in: collection))
-        }
-        return [.objectPath("/"), .objectPath(prompt)]
+        return [.objectPath(try put(content, arriving, replaces, in: collection)), .objectPath("/")]
     }
 
     /// Stores an item, and tells everybody.

@@ -30,7 +30,7 @@ extension SecretsClient {
         var forStrangers: [ProtectionRule] = []
         /// Who was let through to an item, by its name.
         var readers: [String: ProgramFiles] = [:]
-        /// The program; nil if the daemon could not identify it, which then reads nothing that it was let through to.
+        /// The program; nil if the daemon could not identify it, or nobody can remember it: it is asked for each time.
         var program: ProgramFile?
     }
 
@@ -46,7 +46,8 @@ extension SecretsClient {
             }
         }
         if !own.forStrangers.isEmpty {
-            own.program = try replying { () throws(KeychainError) in try keychain.representedProgram() }
+            let program = try replying { () throws(KeychainError) in try keychain.representedProgram() }
+            own.program = program.flatMap { ProgramFiles.canName($0) ? $0 : nil }
         }
         return own
     }
@@ -145,7 +146,8 @@ extension SecretsClient {
         _ objects: [(path: String, target: Target)],
         _ cancellation: Cancellation
     ) throws(BusFault) -> [String] {
-        if try store.isCold() { try unlockKeychain(cancellation) }
+        let isCold = try store.isCold()
+        if isCold { try unlockKeychain(cancellation) }
         try checkLimit(objects.map(\.target))
         var paths: [String] = []
         var collections: Set<String> = []
@@ -163,9 +165,9 @@ extension SecretsClient {
                 if demand(of: item, rules) != nil { items.append((path, item)) } else { paths.append(path) }
             }
         }
-        // The gesture for an item counts for its collection too.
+        // The gesture for an item counts for its collection too, and that for the keychain for all.
         let open = collections.subtracting(items.map(\.item.collection))
-        if !open.isEmpty {
+        if !open.isEmpty, !isCold {
             let names = open.sorted().map { PromptDetails.quoted($0) }.joined(separator: ", ")
             let prompt = fields("Unlock the collection \(names).")
             try replying { () throws(KeychainError) in
@@ -259,14 +261,6 @@ extension SecretsClient {
     /// Unlocks an item, and its collection if a client locked it.
     func unlock(_ item: SecretItem, _ cancellation: Cancellation) throws(BusFault) {
         _ = try unlock([(item.path, .item(collection: item.collection, name: item.name))], cancellation)
-    }
-
-    /// Unlocks a collection for everybody, and the keychain if need be.
-    func unlock(collectionAt path: String, _ cancellation: Cancellation) throws(BusFault) {
-        guard let (target, isUnlocked) = try target(path, isCold: try store.isCold()), !isUnlocked else {
-            return
-        }
-        _ = try unlock([(path, target)], cancellation)
     }
 
     /// Unlocks the keychain, if it was not unlocked since its start.

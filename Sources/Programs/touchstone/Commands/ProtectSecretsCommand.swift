@@ -46,7 +46,7 @@ struct ProtectSecretsCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Also the keys by which browsers encrypt their own files: one that does not get its key makes a new one."
+            "Also the keys by which browsers encrypt their own files: one that does not get its key loses what they hold."
     )
     var force = false
 
