@@ -64,7 +64,8 @@ struct DocumentationTests {
     }
 
     private static let pages = [
-        "touchstone.1", "touchstone-agent.1", "touchstoned.8", "touchstone-broker.8", "touchstone-server.8",
+        "touchstone.1", "touchstone-agent.1", "touchstone-secrets.1", "touchstoned.8", "touchstone-broker.8",
+        "touchstone-server.8",
     ]
 
     @Test(
