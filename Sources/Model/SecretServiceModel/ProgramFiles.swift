@@ -32,17 +32,17 @@ package struct ProgramFiles: Sendable, Equatable {
 
     /// The programs, the oldest entry first; without lines that cannot be read.
     package var files: [ProgramFile] {
-        text.split(separator: "\n").compactMap { line in
-            let parts = line.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let inode = UInt64(parts[0]) else { return nil }
-            return ProgramFile(path: String(parts[1]), inode: inode)
+        lines.compactMap { line in
+            let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard parts.count == 2, let inode = UInt64(Substring(parts[0])) else { return nil }
+            return ProgramFile(path: String(Substring(parts[1])), inode: inode)
         }
     }
 
     /// Whether a program is among them.
     package func contains(_ file: ProgramFile) -> Bool {
-        guard let line = Self.line(of: file) else { return false }
-        return text == line || text.split(separator: "\n").contains { $0 == line }
+        guard let wanted = Self.line(of: file) else { return false }
+        return lines.contains { $0.elementsEqual(wanted.utf8) }
     }
 
     /// Whether a program can be among them: not with a line break in its path, which is asked for each time.
@@ -50,13 +50,16 @@ package struct ProgramFiles: Sendable, Equatable {
 
     /// The programs with one more, as the last one; the same for one that cannot be among them.
     package func adding(_ file: ProgramFile) -> ProgramFiles {
-        guard let line = Self.line(of: file) else { return self }
-        var lines = text.split(separator: "\n").filter { $0 != line } + [line[...]]
-        while lines.count > Self.most || lines.reduce(0, { $0 + $1.utf8.count + 1 }) > Self.longest {
-            lines.removeFirst()
+        guard let added = Self.line(of: file) else { return self }
+        var kept = lines.filter { !$0.elementsEqual(added.utf8) } + [added[...].utf8]
+        while kept.count > Self.most || kept.reduce(0, { $0 + $1.count + 1 }) > Self.longest {
+            kept.removeFirst()
         }
-        return ProgramFiles(text: lines.joined(separator: "\n"))
+        return ProgramFiles(text: kept.map { String(Substring($0)) }.joined(separator: "\n"))
     }
+
+    /// Of bytes, as paths are: characters would take "\r\n" for one, and two spellings of a letter for the same.
+    private var lines: [Substring.UTF8View] { text.utf8.split(separator: UInt8(ascii: "\n")) }
 
     private static func line(of file: ProgramFile) -> String? {
         guard !file.path.isEmpty, file.path.utf8.count <= longest / 2,

@@ -87,7 +87,8 @@ package struct ProtectionRule: Sendable, Equatable {
 
     private static func audience(_ attributes: ItemAttributes) -> Audience {
         switch (attributes[programsKey], attributes[strangersKey]) {
-        case (.string(let text)?, _): .programs(text.split(separator: "\n").map(String.init))
+        case (.string(let text)?, _):
+            .programs(text.utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) })
         case (_, let text?): .strangers(includesProgramKeys: text == .string(withProgramKeys))
         default: .everyone
         }

@@ -17,6 +17,12 @@ struct ProgramFilesTests {
         #expect(files.files == [file(2), file(2, "/usr/bin/a tool"), file(1)])
         #expect(files.contains(file(1)) && files.contains(file(2)) && !files.contains(file(3)))
         #expect(!files.contains(file(2, "/usr/bin/a")) && !files.contains(file(1, "/usr/bin/too")))
+        // Paths are bytes.
+        let (one, two) = (file(5, "/\u{E9}"), file(5, "/e\u{301}"))
+        #expect(ProgramFiles().adding(one).contains(one) && !ProgramFiles().adding(one).contains(two))
+        let odd = ProgramFiles().adding(file(1, "/a\r")).adding(file(2, "/b")).adding(file(3, "/c\u{301}\r"))
+        #expect(odd.files == [file(1, "/a\r"), file(2, "/b"), file(3, "/c\u{301}\r")])
+        #expect(odd.contains(file(1, "/a\r")) && odd.contains(file(2, "/b")) && !odd.contains(file(1, "/a")))
         #expect(ProgramFiles().files.isEmpty && !ProgramFiles().contains(file(1)))
     }
 

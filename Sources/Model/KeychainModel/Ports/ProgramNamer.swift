@@ -86,6 +86,11 @@ public struct ProgramFile: Sendable, Hashable {
         self.path = path
         self.inode = inode
     }
+
+    /// Compares bytewise: two encodings of one letter are two paths.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.inode == rhs.inode && lhs.path.utf8.elementsEqual(rhs.path.utf8)
+    }
 }
 
 /// A program that a process runs.
