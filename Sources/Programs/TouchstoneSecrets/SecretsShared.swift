@@ -44,6 +44,9 @@ final class SecretsShared: Sendable {
     init(of keychain: RemoteKeychain, place: PromptOrigin) {
         self.place = place
         index = ItemIndex(of: keychain.representing(.thisProcess).separate())
+        index.onCold { [weak self] collections in
+            for name in collections { self?.tellLock(of: name, isLocked: true) }
+        }
     }
 
     /// Runs `body` while no other call makes the item of a sandboxed program.
@@ -101,20 +104,28 @@ final class SecretsShared: Sendable {
         )
     }
 
-    /// Posts that a collection is locked or unlocked now.
-    func tellLock(of collection: String, isLocked: Bool) {
+    /// Posts new values of an object's properties, and those that have one that is not told.
+    func tell(
+        _ properties: [String: BusValue],
+        untold: [String] = [],
+        of path: String,
+        _ interface: String
+    ) {
         post(
             .signal(
-                path: SecretObject.collection(collection).path,
+                path: path,
                 interface: SecretNames.properties,
                 member: "PropertiesChanged",
-                [
-                    .string(SecretNames.collection), .properties(["Locked": .boolean(isLocked)]),
-                    .strings([]),
-                ],
+                [.string(interface), .properties(properties), .strings(untold)],
                 destination: nil
             )
         )
+    }
+
+    /// Posts that a collection is locked or unlocked now.
+    func tellLock(of collection: String, isLocked: Bool) {
+        let path = SecretObject.collection(collection).path
+        tell(["Locked": .boolean(isLocked)], of: path, SecretNames.collection)
         tell("CollectionChanged", of: collection)
     }
 

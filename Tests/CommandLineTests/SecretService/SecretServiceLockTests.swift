@@ -55,7 +55,7 @@ struct SecretServiceLockTests {
         let end = try await other.show(prompt)
         #expect(!end.isDismissed && end.result.paths == [spelled])
         #expect(world.keychain.boxes.count == before + 1)
-        #expect(world.keychain.boxes.last?.contains("Unlock the collection 'login'.") == true)
+        #expect(world.keychain.boxes.last?.contains("Unlock the collection 'Login'.") == true)
         #expect(try await client.read(item) == SecretServiceWorld.secret)
     }
 

@@ -42,6 +42,7 @@ extension SecretsClient {
         for alias in aliases { try store.set(alias: alias, to: nil) }
         shared.unlock(collection)
         shared.tell("CollectionDeleted", of: collection)
+        tellCollections()
         return "/"
     }
 
@@ -107,6 +108,39 @@ extension SecretsClient {
     /// Tells everybody of a change of an item, on each path of its collection.
     func tell(_ member: String, of item: String, in collection: String) {
         shared.tell(member, of: item, in: collection, aliases: aliases(of: collection))
+        if member != "ItemChanged" { tellItems(of: collection) }
+    }
+
+    /// The longest list of items that is told with each change of it.
+    private static let mostListed = 512
+
+    /// Tells everybody which items a collection has: the lists of libsecret, and so those of a window, follow nothing else.
+    func tellItems(of collection: String) {
+        let path = SecretObject.collection(collection).path
+        let isLong =
+            collection != SecretNames.sessionCollection
+            && ((try? store.count(in: collection)) ?? .max) > Self.mostListed
+        if !isLong, let paths = try? paths(in: collection) {
+            shared.tell(["Items": .paths(paths)], of: path, SecretNames.collection)
+        } else {
+            shared.tell([:], untold: ["Items"], of: path, SecretNames.collection)
+        }
+    }
+
+    /// Tells everybody which collections there are.
+    func tellCollections() {
+        guard let names = try? collectionNames() else { return }
+        let paths = names.map { SecretObject.collection($0).path }
+        shared.tell(["Collections": .paths(paths)], of: SecretNames.root, SecretNames.service)
+    }
+
+    /// Tells everybody what there is, once the keychain was unlocked.
+    func tellAll() {
+        tellCollections()
+        for name in (try? collectionNames()) ?? [] {
+            shared.tellLock(of: name, isLocked: shared.isLocked(name))
+            tellItems(of: name)
+        }
     }
 
     /// The content type and the octets of a client's secret.

@@ -61,18 +61,26 @@ extension SecretsClient {
             record = found ?? nil
             isLocked = found == nil || shared.isLocked(collection)
         }
-        let usual =
-            switch collection {
-            case SecretNames.defaultCollection: "Login"
-            case SecretNames.sessionCollection: "Session"
-            default: collection
-            }
         var properties: [String: BusValue] = [
-            "Label": .string(record?.label ?? usual), "Locked": .boolean(isLocked),
+            "Label": .string(Self.label(collection, record)), "Locked": .boolean(isLocked),
             "Created": .uint64(record?.created ?? 0), "Modified": .uint64(record?.modified ?? 0),
         ]
         if name == nil || name == "Items" { properties["Items"] = .paths(try paths(in: collection)) }
         return properties
+    }
+
+    /// The name of a collection that people see.
+    func label(ofCollection name: String) -> String {
+        Self.label(name, (try? store.collection(name)) ?? nil)
+    }
+
+    private static func label(_ name: String, _ record: SecretStore.Collection?) -> String {
+        switch (record, name) {
+        case (let record?, _): record.label
+        case (nil, SecretNames.defaultCollection): "Login"
+        case (nil, SecretNames.sessionCollection): "Session"
+        case (nil, let name): name
+        }
     }
 
     private func properties(of item: FoundItem) throws(BusFault) -> [String: BusValue] {

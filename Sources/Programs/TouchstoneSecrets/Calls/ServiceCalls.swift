@@ -85,6 +85,7 @@ extension SecretsClient {
         try store.write(collection: name, label: label)
         if !alias.isEmpty { try store.set(alias: alias, to: name) }
         shared.tell("CollectionCreated", of: name)
+        tellCollections()
         return SecretObject.collection(name).path
     }
 

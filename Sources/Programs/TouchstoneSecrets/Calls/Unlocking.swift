@@ -168,7 +168,8 @@ extension SecretsClient {
         // The gesture for an item counts for its collection too, and that for the keychain for all.
         let open = collections.subtracting(items.map(\.item.collection))
         if !open.isEmpty, !isCold {
-            let names = open.sorted().map { PromptDetails.quoted($0) }.joined(separator: ", ")
+            let names = open.sorted().map { PromptDetails.quoted(label(ofCollection: $0), atMost: 60) }
+                .joined(separator: ", ")
             let prompt = fields("Unlock the collection \(names).")
             try replying { () throws(KeychainError) in
                 try keychain.evaluatePolicy(
@@ -267,6 +268,7 @@ extension SecretsClient {
     func unlockKeychain(_ cancellation: Cancellation) throws(BusFault) {
         let prompt = fields("Unlock the keychain.")
         try replying { () throws(KeychainError) in try keychain.unlock(prompt, cancellation: cancellation) }
+        tellAll()
     }
 
     // MARK: Locking

@@ -37,9 +37,21 @@ final class ItemIndex: Sendable {
     /// The connection on which the daemon reports changes.
     private let keychain: RemoteKeychain
     private let state = Guarded(State())
+    /// What is called with the collections that were known when the daemon ended: nothing can be read until the next unlock.
+    private let whenCold = Guarded<ColdHandler?>(nil)
+
+    /// A structure, as ``SecretsShared``'s for the bus.
+    private struct ColdHandler: Sendable {
+        let run: @Sendable ([String]) -> Void
+    }
 
     /// An empty index, which will listen to this keychain.
     init(of keychain: RemoteKeychain) { self.keychain = keychain }
+
+    /// Has `body` called with the names of the collections when the daemon has ended.
+    func onCold(_ body: @escaping @Sendable ([String]) -> Void) {
+        whenCold.withLock { $0 = ColdHandler(run: body) }
+    }
 
     // MARK: Reading
 
@@ -115,11 +127,17 @@ final class ItemIndex: Sendable {
     }
 
     private func end() {
-        state.withLock { state in
-            state.empty()
-            state.locks += 1
-            (state.isHeard, state.isListening, state.own) = (false, false, 0)
+        let (wasHeard, content) = state.withLock { state in
+            defer {
+                state.empty()
+                state.locks += 1
+                (state.isHeard, state.isListening, state.own) = (false, false, 0)
+            }
+            return (state.isHeard, state.content)
         }
+        guard wasHeard else { return }
+        let made = content?.items.items(in: SecretRecords.collections).map(\.name) ?? []
+        whenCold.withLock { $0 }?.run(Set(made + [SecretNames.defaultCollection]).sorted())
     }
 
     private func note(_ reply: ChangesReply) {

@@ -62,6 +62,9 @@ struct ItemTable: Sendable {
         }
     }
 
+    /// How many items a collection has; more, if another one has the same hash value.
+    func count(in collection: String) -> Int { range(of: Self.hash(ofCollection: collection)).count }
+
     // MARK: Rows
 
     private mutating func insert(_ item: SecretItem, at place: Place) {

@@ -43,6 +43,11 @@ struct SecretStore: Sendable {
         }
     }
 
+    /// At least as many as a collection has items.
+    func count(in collection: String) throws(BusFault) -> Int {
+        try content { $0.items.count(in: collection) }
+    }
+
     /// The item of a path; nil if there is none.
     func item(_ name: String, in collection: String) throws(BusFault) -> SecretItem? {
         let place = ItemTable.Place(collection: collection, name: name)
