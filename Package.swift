@@ -499,8 +499,10 @@ let tested: [Target] = [
         [
             "CLinux", "KeychainClient", "KeychainModel", "MessageBus", "ScriptedDaemon", "SecretMemory",
             "SecretServiceModel", "Touchstone", "TouchstoneTesting", "touchstone", "touchstone-secrets",
-            "touchstoned-testing",
-        ]
+            "touchstoned-testing", crypto, cryptoExtras,
+        ],
+        // Conversations of clients of the Secret Service, read from the source directory.
+        exclude: ["SecretService/Transcripts"]
     ),
     // Calls a PKCS #11 module, for its tests.
     .executableTarget(name: "module-caller", dependencies: ["CPKCS11"], path: "Tests/ModuleCaller"),

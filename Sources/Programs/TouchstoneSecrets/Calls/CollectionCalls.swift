@@ -137,6 +137,7 @@ extension SecretsClient {
     /// Tells everybody what there is, once the keychain was unlocked.
     func tellAll() {
         tellCollections()
+        shared.index.waitUntilHeard()
         for name in (try? collectionNames()) ?? [] {
             shared.tellLock(of: name, isLocked: shared.isLocked(name))
             tellItems(of: name)

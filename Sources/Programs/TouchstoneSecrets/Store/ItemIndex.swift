@@ -1,3 +1,5 @@
+import CLinux
+import Glibc
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -37,6 +39,8 @@ final class ItemIndex: Sendable {
     /// The connection on which the daemon reports changes.
     private let keychain: RemoteKeychain
     private let state = Guarded(State())
+    /// Readable while the daemon reports changes (eventfd(2)); -1 where there is no descriptor left.
+    private let heard = clinux_eventfd(0)
     /// What is called with the collections that were known when the daemon ended: nothing can be read until the next unlock.
     private let whenCold = Guarded<ColdHandler?>(nil)
 
@@ -120,10 +124,20 @@ final class ItemIndex: Sendable {
         }
         guard mustStart else { return }
         let failure = BlockingThread.start { [self] in
-            try? keychain.watch(tellsItems: true, cancellation: Cancellation()) { [self] in note($0) }
+            // The first try may find the connection of a daemon that has ended.
+            for _ in 0..<2 where !state.withLock(\.isHeard) {
+                try? keychain.watch(tellsItems: true, cancellation: Cancellation()) { [self] in note($0) }
+            }
             end()
         }
         if failure != 0 { end() }
+    }
+
+    /// Waits until the daemon reports changes, at most a second: who is told that the keychain is unlocked is told of its end then.
+    func waitUntilHeard() {
+        listen()
+        var descriptor = pollfd(fd: heard, events: Int16(POLLIN), revents: 0)
+        if heard >= 0 { _ = unsafe poll(&descriptor, 1, 1000) }
     }
 
     private func end() {
@@ -132,6 +146,10 @@ final class ItemIndex: Sendable {
                 state.empty()
                 state.locks += 1
                 (state.isHeard, state.isListening, state.own) = (false, false, 0)
+            }
+            if state.isHeard, heard >= 0 {
+                var count: UInt64 = 0
+                _ = unsafe Glibc.read(heard, &count, MemoryLayout<UInt64>.size)
             }
             return (state.isHeard, state.content)
         }
@@ -142,6 +160,10 @@ final class ItemIndex: Sendable {
 
     private func note(_ reply: ChangesReply) {
         state.withLock { state in
+            if !state.isHeard, heard >= 0 {
+                var one: UInt64 = 1
+                _ = unsafe write(heard, &one, MemoryLayout<UInt64>.size)
+            }
             state.isHeard = true
             if reply.isIncomplete {
                 state.own = 0
