@@ -34,6 +34,12 @@ struct DisplayPerson {
             environment: variables,
             log: log
         )
+        try await expectAgent()
+    }
+
+    /// Waits until the daemon has the agent.
+    func expectAgent() async throws {
+        let machine = scene.machine
         try await Deadline.wait(for: "the agent") {
             let status = try await machine.run(
                 [SystemModeMachine.command, "status", "--json"],

@@ -120,9 +120,10 @@ final class AgentService: Sendable {
 }
 
 extension KeychainError {
-    /// Whether the daemon cannot be reached, or has exited.
+    /// Whether the daemon cannot be reached, or has exited, or ends and cancels what waits.
     fileprivate var isOfLostDaemon: Bool {
         status == .internalComponent || status == .notAvailable || status == .badReq
+            || authentication?.code == .systemCancel
     }
 }
 
