@@ -118,10 +118,10 @@ package struct ProtectionRule: Sendable, Equatable {
         return attributes
     }
 
-    /// Whether another rule is for the same items and programs.
-    package func isForSame(as other: ProtectionRule) -> Bool {
-        guard attributes == other.attributes else { return false }
-        switch (audience, other.audience) {
+    /// Whether it is the rule for these items and programs, of which there is one.
+    package func isFor(_ attributes: [String: String], _ audience: Audience) -> Bool {
+        guard self.attributes == attributes else { return false }
+        switch (self.audience, audience) {
         case (.strangers, .strangers): return true
         case let (one, other): return one == other
         }

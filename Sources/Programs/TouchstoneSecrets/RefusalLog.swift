@@ -20,7 +20,7 @@ final class RefusalLog: Sendable {
         "org.freedesktop.DBus.Error.NotSupported", "org.freedesktop.Secret.Error.NoSession",
     ]
 
-    /// When each kind was told last.
+    /// When each kind was told, in the last minute.
     private let told = Guarded<[Kind: ContinuousClock.Instant]>([:])
 
     /// Writes a line for a refused call, unless there was one.
@@ -29,12 +29,8 @@ final class RefusalLog: Sendable {
         let kind = Kind(process: process, error: fault.name)
         let isNew = told.withLock { told in
             let now = ContinuousClock.now
-            if told.count >= Self.mostKinds { told = told.filter { now - $0.value < Self.pause } }
-            if let last = told[kind] {
-                guard now - last >= Self.pause else { return false }
-            } else if told.count >= Self.mostKinds {
-                return false
-            }
+            told = told.filter { now - $0.value < Self.pause }
+            guard told[kind] == nil, told.count < Self.mostKinds else { return false }
             told[kind] = now
             return true
         }

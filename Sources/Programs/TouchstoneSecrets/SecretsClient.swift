@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 import KeychainClient
 import KeychainModel
 import MessageBus
@@ -59,8 +57,8 @@ final class SecretsClient: Sendable {
     let store: SecretStore
     private let program: RepresentedProgram
     private let state = Guarded(State())
-    /// Wakes the client's thread (eventfd(2)); -1 where there is no descriptor left, and the thread does not wait then.
-    private let wake = clinux_eventfd(0)
+    /// Wakes the client's thread.
+    private let wake = ThreadWake()
     /// How long the client's thread waits for the next call, in milliseconds: starting one for each call takes a tenth of a look-up.
     private static let patience: CInt = 1000
 
@@ -71,8 +69,6 @@ final class SecretsClient: Sendable {
         self.shared = shared
         store = SecretStore(keychain: keychain.representing(program), index: shared.index)
     }
-
-    deinit { if wake >= 0 { Glibc.close(wake) } }
 
     var keychain: RemoteKeychain { store.keychain }
 
@@ -88,7 +84,7 @@ final class SecretsClient: Sendable {
             return (false, !state.isRunning)
         }
         if isRefused { shared.post(.reply(call.number, .failure(.limit("too many calls are waiting")))) }
-        if !isRefused, !mustStart { wakeThread() }
+        if !isRefused, !mustStart { wake.raise() }
         guard mustStart, BlockingThread.start({ [self] in answerAll() }) != 0 else { return }
         let unanswered = state.withLock { state in
             defer { (state.calls, state.isRunning) = ([], false) }
@@ -112,22 +108,12 @@ final class SecretsClient: Sendable {
         }
     }
 
-    private func wakeThread() {
-        var one: UInt64 = 1
-        _ = unsafe write(wake, &one, MemoryLayout<UInt64>.size)
-    }
-
     /// Waits a moment for the next call.
     ///
     /// - Returns: false if there is none, and the thread is to end.
     private func waitForCall() -> Bool {
-        var descriptor = pollfd(fd: wake, events: Int16(POLLIN), revents: 0)
-        let ready = wake >= 0 ? unsafe poll(&descriptor, 1, Self.patience) : 0
-        let isWoken = ready > 0
-        if isWoken {
-            var count: UInt64 = 0
-            _ = unsafe Glibc.read(wake, &count, MemoryLayout<UInt64>.size)
-        }
+        let isWoken = wake.wait(atMost: Self.patience)
+        if isWoken { wake.lower() }
         return state.withLock { state in
             // What woke it may have been answered already.
             guard !state.isGone, isWoken || !state.calls.isEmpty else {
@@ -168,7 +154,7 @@ final class SecretsClient: Sendable {
         }
         for prompt in prompts { prompt.abandon() }
         for cancellation in waiting { cancellation.cancel() }
-        wakeThread()
+        wake.raise()
         shared.grants.forget(name)
     }
 

@@ -18,19 +18,19 @@ package enum SecretsProgram {
             switch try SecretsOptions(CommandLine.arguments.dropFirst()) {
             case .tell(let text): print(text, terminator: "")
             case .owner:
-                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                let address = try environment.address()
                 run { () throws(SecretsFailure) in try await NameOwner().tell(on: address) }
             case .leases:
-                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                let address = try environment.address()
                 run { () throws(SecretsFailure) in try await NameOwner().tellLeases(on: address) }
             case .endLease(let number):
-                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                let address = try environment.address()
                 run { () throws(SecretsFailure) in try await NameOwner().endLeases(number, on: address) }
             case .refresh:
-                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                let address = try environment.address()
                 run { () throws(SecretsFailure) in try await NameOwner().refresh(on: address) }
             case .takeOver(let isDryRun):
-                guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+                let address = try environment.address()
                 guard ProcessHardening.begin() else { throw .unprotected }
                 run { () throws(SecretsFailure) in
                     var copy = KeyringImport(into: environment.keychain, isDryRun: isDryRun)
@@ -59,7 +59,7 @@ package enum SecretsProgram {
         let held = [SIGTERM, SIGINT, SIGHUP]
         let signals = unsafe clinux_hold_signals(held, held.count)
         guard signals >= 0 else { throw .unprotected }
-        guard let address = environment.busAddress else { throw .noBus(nil, nil) }
+        let address = try environment.address()
         let door = SecretsDoor(
             keychain: environment.keychain,
             place: environment.place
@@ -94,13 +94,21 @@ package enum SecretsProgram {
 /// What the door takes from its environment.
 struct SecretsEnvironment {
     /// The address of the session bus; nil for none.
-    let busAddress: String?
+    private let busAddress: String?
     /// Where a box is shown for a program without a display or terminal of its own.
     let place: PromptOrigin
     /// The keychain that it serves.
     let keychain: RemoteKeychain
 
     private static let longestValue = 4096
+
+    /// The address of the session bus.
+    ///
+    /// - Throws: ``SecretsFailure`` if there is none.
+    func address() throws(SecretsFailure) -> String {
+        guard let busAddress else { throw .noBus(nil, nil) }
+        return busAddress
+    }
 
     /// Reads the variables.
     static func read() -> SecretsEnvironment {

@@ -127,18 +127,20 @@ extension SecretsClient {
         }
     }
 
-    /// Tells everybody which collections there are.
-    func tellCollections() {
-        guard let names = try? collectionNames() else { return }
+    /// Tells everybody which collections there are, and returns their names; none if that cannot be known now.
+    @discardableResult
+    func tellCollections() -> [String] {
+        guard let names = try? collectionNames() else { return [] }
         let paths = names.map { SecretObject.collection($0).path }
         shared.tell(["Collections": .paths(paths)], of: SecretNames.root, SecretNames.service)
+        return names
     }
 
     /// Tells everybody what there is, once the keychain was unlocked.
     func tellAll() {
-        tellCollections()
+        let names = tellCollections()
         shared.index.waitUntilHeard()
-        for name in (try? collectionNames()) ?? [] {
+        for name in names {
             shared.tellLock(of: name, isLocked: shared.isLocked(name))
             tellItems(of: name)
         }

@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -39,8 +37,8 @@ final class ItemIndex: Sendable {
     /// The connection on which the daemon reports changes.
     private let keychain: RemoteKeychain
     private let state = Guarded(State())
-    /// Readable while the daemon reports changes (eventfd(2)); -1 where there is no descriptor left.
-    private let heard = clinux_eventfd(0)
+    /// Raised while the daemon reports changes.
+    private let heard = ThreadWake()
     /// What is called with the collections that were known when the daemon ended: nothing can be read until the next unlock.
     private let whenCold = Guarded<ColdHandler?>(nil)
 
@@ -136,8 +134,7 @@ final class ItemIndex: Sendable {
     /// Waits until the daemon reports changes, at most a second: who is told that the keychain is unlocked is told of its end then.
     func waitUntilHeard() {
         listen()
-        var descriptor = pollfd(fd: heard, events: Int16(POLLIN), revents: 0)
-        if heard >= 0 { _ = unsafe poll(&descriptor, 1, 1000) }
+        _ = heard.wait(atMost: 1000)
     }
 
     private func end() {
@@ -147,10 +144,7 @@ final class ItemIndex: Sendable {
                 state.locks += 1
                 (state.isHeard, state.isListening, state.own) = (false, false, 0)
             }
-            if state.isHeard, heard >= 0 {
-                var count: UInt64 = 0
-                _ = unsafe Glibc.read(heard, &count, MemoryLayout<UInt64>.size)
-            }
+            if state.isHeard { heard.lower() }
             return (state.isHeard, state.content)
         }
         guard wasHeard else { return }
@@ -160,10 +154,7 @@ final class ItemIndex: Sendable {
 
     private func note(_ reply: ChangesReply) {
         state.withLock { state in
-            if !state.isHeard, heard >= 0 {
-                var one: UInt64 = 1
-                _ = unsafe write(heard, &one, MemoryLayout<UInt64>.size)
-            }
+            if !state.isHeard { heard.raise() }
             state.isHeard = true
             if reply.isIncomplete {
                 state.own = 0

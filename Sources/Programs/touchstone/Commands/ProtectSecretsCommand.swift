@@ -68,6 +68,7 @@ struct ProtectSecretsCommand: ParsableCommand {
 
     func run() throws {
         let secrets = ServiceSecrets()
+        defer { secrets.tellDoor() }
         let pairs = selection.attributes
         let reading = ReadingOptions(window: window, waits: legacy == .wait)
         switch selection.audience(includesProgramKeys: force) {
@@ -132,6 +133,7 @@ struct UnprotectSecretsCommand: ParsableCommand {
 
     func run() throws {
         let secrets = ServiceSecrets()
+        defer { secrets.tellDoor() }
         let pairs = selection.attributes
         let audience = selection.audience()
         guard audience == .everyone else {

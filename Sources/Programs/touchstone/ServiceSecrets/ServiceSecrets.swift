@@ -126,7 +126,6 @@ struct ServiceSecrets {
             : "\(changed.count) secrets of other programs"
         do throws(KeychainError) {
             let rule = try requirement.accessControl(.afterFirstUnlock)
-            defer { tellDoor() }
             return try keychain.update(
                 UpdateItems(
                     query: query(changed.map(\.reference)),
@@ -174,7 +173,7 @@ struct ServiceSecrets {
             audience: audience
         )
         let present = try rules()
-        let same = present.first { $0.isForSame(as: wanted) }
+        let same = present.first { $0.isFor(attributes, audience) }
         guard same?.changeable != wanted.changeable else { return }
         guard same != nil || present.count < ProtectionRule.most else {
             throw CommandError(
@@ -207,7 +206,6 @@ struct ServiceSecrets {
         } catch {
             throw ErrorText.describe(error)
         }
-        tellDoor()
     }
 
     /// Ends the rule for secrets with these attributes and these programs, with what it requires, if the door asks for it.
@@ -217,13 +215,7 @@ struct ServiceSecrets {
         for attributes: [String: String],
         _ audience: ProtectionRule.Audience = .everyone
     ) throws(CommandError) -> Bool {
-        let wanted = ProtectionRule(
-            name: "",
-            attributes: attributes,
-            accessControl: AccessControl(accessibility: .afterFirstUnlock),
-            audience: audience
-        )
-        guard let rule = try rules().first(where: { $0.isForSame(as: wanted) }) else { return false }
+        guard let rule = try rules().first(where: { $0.isFor(attributes, audience) }) else { return false }
         do throws(KeychainError) {
             try authorize(rule, "End a rule for secrets of other programs.")
             let prompt = prompt("End a rule for secrets of other programs.")
@@ -231,12 +223,11 @@ struct ServiceSecrets {
         } catch {
             guard error.status == .itemNotFound else { throw ErrorText.describe(error) }
         }
-        tellDoor()
         return true
     }
 
     /// Has the door read the rules anew: the daemon tells it of the change too, a moment later.
-    private func tellDoor() {
+    func tellDoor() {
         // Without a bus or a door there is nobody to tell.
         guard let path = try? SecretsDoorProgram.path() else { return }
         _ = try? ChildProgram.output(of: path, ["--refresh"], upTo: 4096)
