@@ -6,7 +6,6 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-private let browser = "/usr/bin/chromium"
 private let interpreter = "/usr/bin/python3"
 
 /// Chromium as it is: it keeps the key of its own files in the Secret Service, and its user keeps the cookies.
@@ -17,7 +16,7 @@ private let interpreter = "/usr/bin/python3"
         "touchstone-secrets, its daemon and dbus-daemon are not all there"
     ),
     .enabled(
-        if: Programs.isBuilt(browser) && Programs.isBuilt(interpreter),
+        if: Programs.isBuilt(SecretServiceWorld.browser) && Programs.isBuilt(interpreter),
         "chromium and python3 are not both installed"
     ),
     .timeLimit(.minutes(10))
@@ -69,7 +68,7 @@ struct BrowserClientTests {
     @Test("before the first unlock each start asks once, and its key and the cookies are the same")
     func cold() async throws {
         let user = try await BrowserUser()
-        try await user.makeCold()
+        try await user.world.makeCold()
         let before = user.boxes.count
         #expect(try await user.open("/set") == "cookies: []")
         #expect(user.boxes.count == before + 1)
@@ -81,7 +80,7 @@ struct BrowserClientTests {
         let key = try #require(try await user.keys().first)
         #expect(try await user.storedCookies(secret: key.secret) == "keep v11 7316")
 
-        try await user.makeCold()
+        try await user.world.makeCold()
         #expect(try await user.open("/") == "cookies: [keep=7316]")
         #expect(user.boxes.count == before + 2)
         #expect(try await user.keys() == [key])
@@ -91,7 +90,7 @@ struct BrowserClientTests {
     func cancelled() async throws {
         let user = try await BrowserUser()
         // There is none yet.
-        try await user.makeCold()
+        try await user.world.makeCold()
         try user.world.keychain.setCancels(true)
         let before = user.boxes.count
         #expect(try await user.open("/") == "cookies: []")
@@ -102,7 +101,7 @@ struct BrowserClientTests {
 
         #expect(try await user.open("/set") == "cookies: []")
         let key = try #require(try await user.keys().first)
-        try await user.makeCold()
+        try await user.world.makeCold()
         try user.world.keychain.setCancels(true)
         let boxes = user.boxes.count
         #expect(try await user.open("/") == "cookies: []")
@@ -241,21 +240,7 @@ private struct BrowserUser: Sendable {
 
     /// Opens a page of the site in a browser that ends then; the text of the page.
     func open(_ path: String) async throws -> String {
-        let result = try await world.run(
-            browser,
-            // It has no sandbox for root; it loads this site alone.
-            "--no-sandbox",
-            "--headless=new",
-            "--no-first-run",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--user-data-dir=\(world.keychain.home.path)/profile",
-            "--password-store=gnome-libsecret",
-            "--dump-dom",
-            "http://127.0.0.1:\(port)\(path)"
-        )
+        let result = try await world.browse("http://127.0.0.1:\(port)\(path)")
         guard result.status == 0, let start = result.text.range(of: "<p>"),
             let end = result.text.range(of: "</p>", range: start.upperBound..<result.text.endIndex)
         else {
@@ -297,13 +282,6 @@ private struct BrowserUser: Sendable {
         return keys
     }
 
-    /// Restarts the daemon: the keychain has not been unlocked since.
-    func makeCold() async throws {
-        try world.keychain.stop(with: SIGTERM)
-        let status = try await world.touchstone("status").status
-        guard status == 0 else { throw TestKitError.unexpected("status \(status ?? -1)") }
-    }
-
     /// Locks the collection; who wants to unlock it is told that the user cancelled.
     ///
     /// GNOME Keyring says so itself: nothing on this bus shows its boxes.
@@ -311,5 +289,28 @@ private struct BrowserUser: Sendable {
         if keyring == nil { try world.keychain.setCancels(true) }
         let locked = try await client.lock([SecretServiceWorld.login])
         guard locked == [SecretServiceWorld.login] else { throw TestKitError.unexpected("\(locked)") }
+    }
+}
+
+extension SecretServiceWorld {
+    static let browser = "/usr/bin/chromium"
+
+    /// Opens a page in a browser with this world's profile, which ends then; its output is the page.
+    func browse(_ address: String) async throws -> CommandResult {
+        try await run(
+            Self.browser,
+            // It has no sandbox for root.
+            "--no-sandbox",
+            "--headless=new",
+            "--no-first-run",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--user-data-dir=\(keychain.home.path)/profile",
+            "--password-store=gnome-libsecret",
+            "--dump-dom",
+            address
+        )
     }
 }

@@ -46,13 +46,7 @@ struct ForeignTests {
     }
 
     private func protect(_ arguments: String...) async throws {
-        var run = CommandRun(
-            arguments: ["protect", "--foreign"] + arguments,
-            home: world.keychain.home
-        )
-        run.terminal = try PseudoTerminal()
-        run.environment = world.variables
-        let result = try await run.run()
+        let result = try await world.touchstone(all: ["protect", "--foreign"] + arguments)
         try #require(result.status == 0, "\(result.errors)")
     }
 
@@ -273,10 +267,7 @@ struct ForeignTests {
         #expect(try await world.touchstone("protect", "--from-programs", "no-such-program").status == 0)
         try world.keychain.setCancels(true)
         for rule in [["--foreign"], ["--from-programs", "no-such-program"]] {
-            let ends =
-                rule.count == 1
-                ? try await world.touchstone("unprotect", rule[0])
-                : try await world.touchstone("unprotect", rule[0], rule[1])
+            let ends = try await world.touchstone(all: ["unprotect"] + rule)
             #expect(ends.status == 4, "\(ends.errors)")
         }
         #expect(try await list().contains("\"foreign\": true"))

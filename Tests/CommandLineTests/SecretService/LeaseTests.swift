@@ -37,13 +37,9 @@ struct LeaseTests {
     /// A secret behind the passcode.
     private func protected(_ options: String..., label: String = "bank") async throws -> String {
         let (item, _) = try await client.create(label, ["n": label])
-        var run = CommandRun(
-            arguments: ["protect", "--match", "n=\(label)", "--require", "passcode"] + options,
-            home: world.keychain.home
+        let result = try await world.touchstone(
+            all: ["protect", "--match", "n=\(label)", "--require", "passcode"] + options
         )
-        run.terminal = try PseudoTerminal()
-        run.environment = world.variables
-        let result = try await run.run()
         #expect(result.status == 0, "\(result.errors)")
         try await waitUntilLocked(item)
         return item
@@ -99,10 +95,7 @@ struct LeaseTests {
         for end in [["lease", "end", "--all"], ["lock"]] {
             _ = try await client.show(try await client.unlock([item]).prompt)
             #expect(try await client.read(item) == SecretServiceWorld.secret)
-            var run = CommandRun(arguments: end, home: world.keychain.home)
-            run.terminal = try PseudoTerminal()
-            run.environment = world.variables
-            #expect(try await run.run().status == 0)
+            #expect(try await world.touchstone(all: end).status == 0)
             #expect(await isLocked(item, for: client), "\(end)")
         }
         _ = try await client.show(try await client.unlock([item]).prompt)

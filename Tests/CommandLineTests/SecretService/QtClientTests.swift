@@ -45,11 +45,7 @@ struct QtClientTests {
     private func does(_ deeds: [String], by program: String, in world: SecretServiceWorld) async throws
         -> [String]
     {
-        var run = CommandRun(arguments: deeds, home: world.keychain.home)
-        run.program = program
-        run.terminal = try PseudoTerminal()
-        run.environment = world.variables.merging(["QT_QPA_PLATFORM": "offscreen"]) { $1 }
-        let result = try await run.run()
+        let result = try await world.run(program, all: deeds, variables: ["QT_QPA_PLATFORM": "offscreen"])
         guard result.status == 0 else { throw TestKitError.unexpected("\(result)") }
         return result.text.split(separator: "\n").map(String.init)
     }
@@ -96,11 +92,7 @@ struct QtClientTests {
         let world = try await SecretServiceWorld()
         let program = try await compile(in: world)
         let ours = try await outcomes(in: world, by: program)
-        let other = try await SecretServiceWorld(startsDoor: false)
-        let keyring = try await other.startKeyring()
-        let theirs = try await outcomes(in: other, by: program)
-        kill(keyring.processID, SIGTERM)
-        _ = await keyring.result()
+        let theirs = try await SecretServiceWorld.beside { try await outcomes(in: $0, by: program) }
         for (ours, theirs) in zip(ours, theirs) where ours != theirs {
             print("differs: \(ours.name): GNOME Keyring \(theirs.outcome), Touchstone \(ours.outcome)")
         }
@@ -146,13 +138,13 @@ struct QtClientTests {
             (["delete svc bob"], ["done"], 0), (["read svc bob"], ["two"], 1),
             (["read svc bob", "delete svc bob", "read svc bob"], ["two", "done", missing], 1),
         ] {
-            try await makeCold(world)
+            try await world.makeCold()
             let before = world.keychain.boxes.count
             #expect(try await does(deeds, by: program, in: world) == outcomes, "\(deeds)")
             #expect(world.keychain.boxes.count == before + boxes, "\(deeds)")
         }
 
-        try await makeCold(world)
+        try await world.makeCold()
         try world.keychain.setCancels(true)
         #expect(try await does(["read-data svc bin"], by: program, in: world) == [missing])
         try world.keychain.setCancels(false)
@@ -181,12 +173,6 @@ struct QtClientTests {
         #expect(try await does(["read svc bob"], by: program, in: world) == [Self.missing])
         try world.keychain.setCancels(false)
         #expect(try await does(["read svc bob"], by: program, in: world) == ["two"])
-    }
-
-    /// Restarts the daemon: the keychain has not been unlocked since.
-    private func makeCold(_ world: SecretServiceWorld) async throws {
-        try world.keychain.stop(with: SIGTERM)
-        #expect(try await world.touchstone("status").status == 0)
     }
 }
 

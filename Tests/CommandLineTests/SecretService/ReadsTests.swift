@@ -44,10 +44,7 @@ struct ReadsTests {
     }
 
     private func reads(_ arguments: String...) async throws -> [Read] {
-        var run = CommandRun(arguments: ["log", "--reads", "--json"] + arguments, home: world.keychain.home)
-        run.terminal = try PseudoTerminal()
-        run.environment = world.variables
-        let result = try await run.run()
+        let result = try await world.touchstone(all: ["log", "--reads", "--json"] + arguments)
         #expect(result.status == 0, "\(result.errors)")
         #expect(!result.text.contains(SecretServiceWorld.secret))
         return try result.text.split(separator: "\n").map {

@@ -18,11 +18,6 @@ import TouchstoneTesting
 struct SeahorseTests {
     private static let note = ["xdg:schema": "org.gnome.keyring.Note"]
 
-    private func makeCold(_ world: SecretServiceWorld) async throws {
-        try world.keychain.stop(with: SIGTERM)
-        #expect(try await world.touchstone("status").status == 0)
-    }
-
     private func label(of item: String, _ client: SecretsPeer) async throws -> String? {
         try await client.property(item, SecretsPeer.item, "Label")?.text
     }
@@ -157,7 +152,7 @@ struct SeahorseTests {
         let client = try await world.client()
         _ = try await client.create("Mail", ["user": "alice"])
         _ = try await client.create("Shopping", Self.note, "milk")
-        try await makeCold(world)
+        try await world.makeCold()
         let window = try await SeahorseWindow(world)
         #expect(try await window.act("locked").isEmpty)
         let before = world.keychain.boxes.count
@@ -179,7 +174,7 @@ struct SeahorseTests {
         _ = try await client.create("Mail", ["user": "alice"])
         let window = try await SeahorseWindow(world)
         #expect(try await window.act("shown", "Mail / alice").count == 1)
-        try await makeCold(world)
+        try await world.makeCold()
         let property = try await client.property(
             SecretServiceWorld.login,
             SecretsPeer.collection,
@@ -245,11 +240,7 @@ struct SeahorseTests {
         )
     )
     func sameAsKeyring() async throws {
-        let other = try await SecretServiceWorld(startsDoor: false)
-        let keyring = try await other.startKeyring()
-        let theirs = try await tour(other)
-        kill(keyring.processID, SIGTERM)
-        _ = await keyring.result()
+        let theirs = try await SecretServiceWorld.beside { try await tour($0) }
         let ours = try await tour(try await SecretServiceWorld())
         #expect(ours.count == 8)
         for (ours, theirs) in zip(ours, theirs) { #expect(ours == theirs) }

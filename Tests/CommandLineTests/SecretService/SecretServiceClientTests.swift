@@ -26,11 +26,6 @@ struct SecretServiceClientTests {
 
     init() async throws { world = try await SecretServiceWorld() }
 
-    private func makeCold() async throws {
-        try world.keychain.stop(with: SIGTERM)
-        #expect(try await world.touchstone("status").status == 0)
-    }
-
     @Test(
         "secret-tool stores, finds, lists, locks and deletes; cold it asks once; cancelled it gets nothing"
     )
@@ -55,7 +50,7 @@ struct SecretServiceClientTests {
         #expect(list.text.contains("label = Mail") && list.text.contains("secret = hello"))
         #expect(list.errors.contains("attribute.server = example.org"))
 
-        try await makeCold()
+        try await world.makeCold()
         let before = world.keychain.boxes.count
         let cold = try await world.run(tool, "lookup", "user", "alice")
         #expect(cold.status == 0 && cold.text == "hello", "\(cold.errors)")
@@ -63,10 +58,10 @@ struct SecretServiceClientTests {
         #expect(world.keychain.boxes.count == before + 1)
         #expect(box.contains("Requested by the Secret Service, for /usr/bin/secret-tool (process"), "\(box)")
 
-        try await makeCold()
+        try await world.makeCold()
         #expect(try await world.run(tool, "lookup", "user", "bob").status == 1)
 
-        try await makeCold()
+        try await world.makeCold()
         try world.keychain.setCancels(true)
         let cancelled = try await world.run(tool, "lookup", "user", "alice")
         #expect(cancelled.status == 1 && cancelled.text.isEmpty)
@@ -100,7 +95,7 @@ struct SecretServiceClientTests {
             """
         )
         #expect(result.status == 0 && result.text == "one\ntwo\nNone\n", "\(result.errors)")
-        try await makeCold()
+        try await world.makeCold()
         let before = world.keychain.boxes.count
         let cold = try await python(
             """

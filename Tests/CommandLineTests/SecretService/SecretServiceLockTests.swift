@@ -27,11 +27,6 @@ struct SecretServiceLockTests {
     }
 
     /// Restarts the daemon: the keychain has not been unlocked since.
-    private func makeCold() async throws {
-        try world.keychain.stop(with: SIGTERM)
-        #expect(try await world.touchstone("status").status == 0)
-    }
-
     // MARK: Locks of a client
 
     @Test("a collection that a client locks needs the user again, for every client")
@@ -76,7 +71,7 @@ struct SecretServiceLockTests {
     @Test("before the first unlock a search promises one item, which stands for what is found then")
     func promised() async throws {
         let (item, _) = try await client.create("mail", ["user": "a"])
-        try await makeCold()
+        try await world.makeCold()
         let (unlocked, locked) = try await client.search(["user": "a"])
         #expect(unlocked.isEmpty && locked.count == 1)
         let promise = try #require(locked.first)
@@ -115,7 +110,7 @@ struct SecretServiceLockTests {
 
     @Test("a promise that finds nothing ends with nothing, and is not dismissed")
     func brokenPromise() async throws {
-        try await makeCold()
+        try await world.makeCold()
         let promise = try #require(try await client.search(["user": "nobody"]).locked.first)
         let end = try await client.show(try await client.unlock([promise]).prompt)
         #expect(!end.isDismissed && end.result.paths == [])
@@ -143,7 +138,7 @@ struct SecretServiceLockTests {
     )
     func stored(isCold: Bool) async throws {
         func lock() async throws {
-            if isCold { try await makeCold() } else { _ = try await client.lock([Self.login]) }
+            if isCold { try await world.makeCold() } else { _ = try await client.lock([Self.login]) }
         }
         let tool = "/usr/bin/secret-tool"
         try await lock()
@@ -169,7 +164,7 @@ struct SecretServiceLockTests {
     func lockedTwice() async throws {
         let (item, _) = try await client.create("mail", ["user": "a"])
         _ = try await client.lock([Self.login])
-        try await makeCold()
+        try await world.makeCold()
         let before = world.keychain.boxes.count
         let end = try await client.show(try await client.unlock([item]).prompt)
         #expect(!end.isDismissed && end.result.paths == [item])

@@ -93,22 +93,51 @@ final class SecretServiceWorld: Sendable {
     /// A client of its own.
     func client() async throws -> SecretsPeer { try await SecretsPeer(bus.address) }
 
+    /// Calls `body` with a world in which GNOME Keyring stands in the place of the door.
+    static func beside<R>(_ body: (SecretServiceWorld) async throws -> R) async throws -> R {
+        let world = try await SecretServiceWorld(startsDoor: false)
+        let keyring = try await world.startKeyring()
+        let result = try await body(world)
+        kill(keyring.processID, SIGTERM)
+        _ = await keyring.result()
+        return result
+    }
+
+    /// Restarts the daemon: the keychain has not been unlocked since.
+    func makeCold() async throws {
+        try keychain.stop(with: SIGTERM)
+        let status = try await touchstone("status")
+        guard status.status == 0 else { throw TestKitError.unexpected(status.errors) }
+    }
+
     /// Runs a program in a terminal of its own, on this bus.
     func run(_ program: String, _ arguments: String..., input: String? = nil) async throws -> CommandResult {
+        try await run(program, all: arguments, input: input)
+    }
+
+    /// The same with the arguments as an array, and with additional variables.
+    func run(
+        _ program: String,
+        all arguments: [String],
+        input: String? = nil,
+        variables more: [String: String] = [:]
+    ) async throws -> CommandResult {
         var run = CommandRun(arguments: arguments, home: keychain.home)
         run.program = program
         run.terminal = try PseudoTerminal()
         run.input = input.map { .octets(Array($0.utf8)) } ?? .nothing
-        run.environment = variables
+        run.environment = variables.merging(more) { $1 }
         return try await run.run()
     }
 
     /// Runs `touchstone` on this bus.
     func touchstone(_ arguments: String...) async throws -> CommandResult {
-        var run = CommandRun(arguments: arguments, home: keychain.home)
-        run.terminal = try PseudoTerminal()
-        run.environment = variables
-        return try await run.run()
+        try await touchstone(all: arguments)
+    }
+
+    /// The same with the arguments as an array.
+    func touchstone(all arguments: [String]) async throws -> CommandResult {
+        try await run(Programs.touchstone, all: arguments)
     }
 }
 

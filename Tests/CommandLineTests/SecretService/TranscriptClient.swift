@@ -17,7 +17,6 @@ enum TranscriptClient: String, CaseIterable, Sendable {
     case chromium
     case chromiumLocked = "chromium-locked"
 
-    private static let browser = "/usr/bin/chromium"
     private static let tool = "/usr/bin/secret-tool"
     private static let helperSource =
         "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c"
@@ -30,7 +29,7 @@ enum TranscriptClient: String, CaseIterable, Sendable {
         case .keyring, .keyringLocked, .secretStorage, .secretStorageCollections, .libsecret,
             .libsecretCollections:
             Programs.isBuilt("/usr/bin/python3")
-        case .chromium, .chromiumLocked: Programs.isBuilt(Self.browser)
+        case .chromium, .chromiumLocked: Programs.isBuilt(SecretServiceWorld.browser)
         }
     }
 
@@ -92,8 +91,8 @@ enum TranscriptClient: String, CaseIterable, Sendable {
             case .secretStorageCollections: try await recorder.python(Self.secretStorageCollectionsScript)
             case .libsecret: try await recorder.python(Self.libsecretScript)
             case .libsecretCollections: try await recorder.python(Self.libsecretCollectionsScript)
-            case .chromium: try await useChromium(recorder, world.keychain.home.path)
-            case .chromiumLocked: try await useChromiumLocked(recorder, world.keychain.home.path)
+            case .chromium: try await useChromium(recorder)
+            case .chromiumLocked: try await useChromiumLocked(recorder)
             }
         }
     }
@@ -188,37 +187,24 @@ enum TranscriptClient: String, CaseIterable, Sendable {
     }
 
     /// Starts the browser, which reads its key, and ends it.
-    private func startChromium(_ recorder: TranscriptRecorder, _ home: String) async throws {
+    private func startChromium(_ recorder: TranscriptRecorder) async throws {
         try await recorder.command("chromium about:blank")
-        let result = try await recorder.world.run(
-            Self.browser,
-            "--no-sandbox",
-            "--headless=new",
-            "--no-first-run",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--user-data-dir=\(home)/profile",
-            "--password-store=gnome-libsecret",
-            "--dump-dom",
-            "about:blank"
-        )
+        let result = try await recorder.world.browse("about:blank")
         guard result.status == 0 else { throw TestKitError.unexpected(result.errors) }
     }
 
-    private func useChromium(_ recorder: TranscriptRecorder, _ home: String) async throws {
-        for _ in 1...2 { try await startChromium(recorder, home) }
+    private func useChromium(_ recorder: TranscriptRecorder) async throws {
+        for _ in 1...2 { try await startChromium(recorder) }
     }
 
-    private func useChromiumLocked(_ recorder: TranscriptRecorder, _ home: String) async throws {
+    private func useChromiumLocked(_ recorder: TranscriptRecorder) async throws {
         try await recorder.owner(.locks)
         for owner in [Transcript.Owner.cancels, .answers] {
             try await recorder.owner(owner)
-            try await startChromium(recorder, home)
+            try await startChromium(recorder)
         }
         try await recorder.owner(.locks)
-        try await startChromium(recorder, home)
+        try await startChromium(recorder)
     }
 
     private static let keyringScript = """

@@ -71,12 +71,7 @@ struct TranscriptRecorder: Sendable {
         try await command(
             ([name] + arguments).map { $0.contains(" ") ? "'\($0)'" : $0 }.joined(separator: " ")
         )
-        var run = CommandRun(arguments: arguments, home: world.keychain.home)
-        run.program = program
-        run.terminal = try PseudoTerminal()
-        run.input = input.map { .octets(Array($0.utf8)) } ?? .nothing
-        run.environment = world.variables
-        return try await run.run()
+        return try await world.run(program, all: arguments, input: input)
     }
 
     /// Runs a script of Python's.
@@ -246,10 +241,7 @@ extension SecretServiceWorld {
     /// Lets the owner do something.
     func perform(_ owner: Transcript.Owner) async throws {
         switch owner {
-        case .locks:
-            try keychain.stop(with: SIGTERM)
-            let status = try await touchstone("status")
-            guard status.status == 0 else { throw TestKitError.unexpected(status.errors) }
+        case .locks: try await makeCold()
         case .cancels: try keychain.setCancels(true)
         case .answers: try keychain.setCancels(false)
         }

@@ -36,12 +36,10 @@ struct TranscriptTests {
         let isChanged = try await client.record(in: try await SecretServiceWorld())
         #expect(!isChanged, "\(client.rawValue) was recorded anew: see what changed")
         guard client.isWithoutBoxes, Programs.isBuilt("/usr/bin/gnome-keyring-daemon") else { return }
-        let world = try await SecretServiceWorld(startsDoor: false)
-        let keyring = try await world.startKeyring()
-        let isOtherChanged = try await client.record(in: world, with: "gnome-keyring")
+        let isOtherChanged = try await SecretServiceWorld.beside { world in
+            try await client.record(in: world, with: "gnome-keyring")
+        }
         #expect(!isOtherChanged, "\(client.rawValue) with GNOME Keyring was recorded anew: see what changed")
-        kill(keyring.processID, SIGTERM)
-        _ = await keyring.result()
     }
 
     @Test("the door answers each client as it did when that was recorded", arguments: names)
