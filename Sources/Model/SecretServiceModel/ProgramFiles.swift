@@ -6,7 +6,7 @@ package import KeychainModel
 package struct ProgramFiles: Sendable, Equatable {
     /// The most programs; the first ones are left out beyond it, and are asked for again.
     package static let most = 16
-    /// The longest text, in bytes: what an attribute holds is twice as much.
+    /// The longest text, in bytes: half of what an attribute holds.
     package static let longest = 8192
     static let key = AttributeKey(rawValue: "fs:readers")
 

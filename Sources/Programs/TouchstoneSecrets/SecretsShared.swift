@@ -104,7 +104,7 @@ final class SecretsShared: Sendable {
         )
     }
 
-    /// Posts new values of an object's properties, and those that have one that is not told.
+    /// Posts which properties of an object changed: some with their new values, and the names of those whose value is to be asked for.
     func tell(
         _ properties: [String: BusValue],
         untold: [String] = [],

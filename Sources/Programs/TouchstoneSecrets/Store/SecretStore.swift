@@ -43,7 +43,7 @@ struct SecretStore: Sendable {
         return try stored(place)
     }
 
-    /// The rules for programs that read, and who was let through to an item, by its name; not without a rule that asks for it.
+    /// The rules for programs that read, and the programs that were let through to each item, by its name; none where no rule asks for them.
     func readingRules() throws(BusFault) -> (rules: [ProtectionRule], readers: [String: ProgramFiles]) {
         try content { content in
             let rules = content.rules.filter { $0.audience != .everyone }
