@@ -20,7 +20,7 @@ struct CommandResult: Sendable {
     var text: String { String(decoding: output, as: UTF8.self) }
 }
 
-/// A run of `touchstone` in its own session, which inherits only what is given here.
+/// A run of `touchstone` in its own session, as the owner of its home directory, which inherits only what is given here.
 struct CommandRun: Sendable {
     /// The source of standard input.
     enum Input: Sendable {
@@ -59,6 +59,13 @@ struct CommandRun: Sendable {
             // A session leader gets the first terminal it opens as its controlling terminal; a shell opens
             // it.
             command = ["/bin/sh", "-c", "exec 9<>\"$0\" 9>&- && exec \"$@\"", terminal.name] + command
+        }
+        var place = stat()
+        guard stat(home.path, &place) == 0 else { throw TestKitError.system("stat", errno: errno) }
+        if place.st_uid != geteuid() {
+            if let terminal { chown(terminal.name, place.st_uid, place.st_gid) }
+            let user = ["--reuid=\(place.st_uid)", "--regid=\(place.st_gid)", "--clear-groups"]
+            command = ["/usr/bin/setpriv"] + user + ["--pdeathsig=KILL", "--"] + command
         }
         var variables = [
             "TOUCHSTONE_HOME": home.path, "TOUCHSTONE_DAEMON": "/nonexistent", "PATH": "/usr/bin:/bin",

@@ -19,6 +19,8 @@ final class RealKeychain: Sendable {
     private let pinentry: ScriptedPinentry
     private let bus: PrivateBus?
     private let variables: [String: String]
+    /// Its owner in system mode; nil where the daemon is this process's user's own.
+    let user: SystemModeUser?
 
     /// Creates the home directory; nothing is running yet.
     ///
@@ -31,10 +33,17 @@ final class RealKeychain: Sendable {
         variables: [String: String] = [:]
     ) throws {
         self.bus = bus
-        self.variables = variables
         home = try TemporaryHome()
         terminal = try PseudoTerminal()
         pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: home.path)
+        guard !SystemModeUser.isHere else {
+            let user = try SystemModeUser(home: home, pinentry: pinentry, settings: settings)
+            self.user = user
+            self.variables = variables.merging(["DISPLAY": user.displayName]) { $1 }
+            return
+        }
+        user = nil
+        self.variables = variables
         let configuration = """
             test.pinentry-program = \(program ?? pinentry.path)
             test.system-bus-address = \(bus?.address ?? "unix:path=\(home.path)/no-bus")
@@ -55,12 +64,14 @@ final class RealKeychain: Sendable {
         variables: [String: String] = [:]
     ) async throws -> RealKeychain {
         let keychain = try RealKeychain(bus: bus, settings: settings, variables: variables)
+        try await keychain.user?.start()
         let result = try await keychain.run("setup")
         guard result.status == 0 else { throw TestKitError.unexpected(result.errors) }
         return keychain
     }
 
     deinit {
+        guard user == nil else { return }
         let client = RemoteKeychain(layout: home.layout, daemon: .none)
         guard let daemon = try? client.status().daemonProcess, let process = pid_t(exactly: daemon) else {
             return
@@ -99,6 +110,7 @@ final class RealKeychain: Sendable {
 
     /// Uses a real pinentry program from now on, answered at the terminal.
     func draw(with program: String) throws {
+        if let user { return try user.answer(with: program) }
         try stop(with: SIGTERM)
         let file = URL(fileURLWithPath: home.layout.configurationFile)
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { line in
@@ -106,6 +118,9 @@ final class RealKeychain: Sendable {
         }
         try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: false, encoding: .utf8)
     }
+
+    /// Makes the owner in system mode the owner of a file that this process made for it.
+    func give(_ path: String) throws { try user?.give(path) }
 
     /// Sends the daemon a signal and waits for its end.
     func stop(with signal: Int32) throws {

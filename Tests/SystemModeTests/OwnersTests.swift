@@ -58,7 +58,6 @@ struct ScriptedOwner {
     /// Scripts the next prompts.
     func tell(_ deeds: [ScriptedPinentry.Deed]) throws {
         try ScriptedPinentry.tell(deeds, home: directory.path)
-        chown(directory.appending("deeds"), account.uid, 0)
     }
 }
 

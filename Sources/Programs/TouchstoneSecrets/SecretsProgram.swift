@@ -64,9 +64,16 @@ package enum SecretsProgram {
             keychain: environment.keychain,
             place: environment.place
         )
+        let watch = ProgramWatch()
         let failure = BlockingThread.start {
-            var descriptor = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
-            while unsafe poll(&descriptor, 1, -1) <= 0 {}
+            if let watch {
+                if watch.waitUntilReplaced(orReadable: signals) {
+                    tell("the program's file was replaced or removed; the next call starts what is there\n")
+                }
+            } else {
+                var descriptor = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
+                while unsafe poll(&descriptor, 1, -1) <= 0 {}
+            }
             Task.detached { await door.stop() }
         }
         guard failure == 0 else { throw .unprotected }
@@ -74,6 +81,12 @@ package enum SecretsProgram {
             try await door.start(address, replaces: replaces)
             try await door.wait()
         }
+    }
+
+    /// Writes a line of the log.
+    private static func tell(_ line: String) {
+        let octets = Array(line.utf8)
+        _ = unsafe write(STDERR_FILENO, octets, octets.count)
     }
 
     /// Ends the process with the end of `body`.

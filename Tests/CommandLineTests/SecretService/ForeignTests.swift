@@ -118,7 +118,7 @@ struct ForeignTests {
 
         // Beyond the end of the door and of the daemon: only the keychain asks.
         _ = try await world.stopDoor()
-        try world.keychain.stop(with: SIGTERM)
+        try await world.endDaemon(by: SIGTERM)
         try await world.startDoor()
         let cold = try await boxes { () async throws in
             let secret = try await lookUp()

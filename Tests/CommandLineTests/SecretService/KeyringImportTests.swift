@@ -74,7 +74,7 @@ struct KeyringImportTests {
 
     @Test("without a keyring on the bus, or a keychain that is unlocked, an error says what to do")
     func refused() async throws {
-        try world.keychain.stop(with: SIGTERM)
+        try await world.endDaemon(by: SIGTERM)
         try world.keychain.setCancels(true)
         #expect(try await world.touchstone("secrets", "import").status == 4)
         try world.keychain.setCancels(false)

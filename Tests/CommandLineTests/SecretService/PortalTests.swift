@@ -95,7 +95,7 @@ struct PortalTests {
 
     @Test("two requests at once make one key; before the first unlock one is asked for")
     func together() async throws {
-        try world.keychain.stop(with: SIGTERM)
+        try await world.endDaemon(by: SIGTERM)
         #expect(try await world.touchstone("status").status == 0)
         let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for number in 0..<8 {

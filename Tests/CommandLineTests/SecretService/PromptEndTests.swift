@@ -114,7 +114,7 @@ struct PromptEndTests {
             try await expectEnd(of: prompt, isDismissed: true, for: client)
         case .daemonKilled:
             let prompt = try await shown(to: client)
-            try world.keychain.stop(with: SIGKILL)
+            try await world.endDaemon(by: SIGKILL)
             try await expectEnd(of: prompt, isDismissed: true, for: client)
         }
     }

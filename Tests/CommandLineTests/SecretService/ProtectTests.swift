@@ -227,7 +227,7 @@ struct ProtectTests {
         #expect(try await client.read(items).count == 8)
 
         // Cold, nobody knows which need a gesture: the limit comes after the first box, and releases nothing.
-        try world.keychain.stop(with: SIGTERM)
+        try await world.endDaemon(by: SIGTERM)
         #expect(try await world.touchstone("status").status == 0)
         let cold = try await client.show(try await client.unlock(items).prompt)
         #expect(cold.isDismissed && cold.result.paths == [])

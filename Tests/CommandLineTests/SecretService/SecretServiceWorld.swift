@@ -33,14 +33,14 @@ final class SecretServiceWorld: Sendable {
     var variables: [String: String] {
         [
             "DBUS_SESSION_BUS_ADDRESS": bus.address, "TOUCHSTONE_DAEMON": Programs.touchstoned,
-            "DISPLAY": ":7316", "LC_ALL": "C.UTF-8", "HOME": keychain.home.path,
+            "DISPLAY": keychain.user?.displayName ?? ":7316", "LC_ALL": "C.UTF-8", "HOME": keychain.home.path,
         ]
     }
 
-    /// Starts the door, and waits until it has the name.
-    func startDoor() async throws {
+    /// Starts the door, or a copy of it, and waits until it has the name.
+    func startDoor(_ program: String = SecretServiceWorld.program) async throws {
         var run = CommandRun(home: keychain.home)
-        run.program = Self.program
+        run.program = program
         run.environment = variables
         let started = try run.start()
         door.withLock { $0 = started }
@@ -60,6 +60,7 @@ final class SecretServiceWorld: Sendable {
                 withIntermediateDirectories: false,
                 attributes: [.posixPermissions: 0o700]
             )
+            try keychain.give(home.path + "/" + name)
         }
         var run = CommandRun(
             arguments: ["--foreground", "--unlock", "--components=secrets"],
@@ -90,8 +91,13 @@ final class SecretServiceWorld: Sendable {
         return await running.result()
     }
 
+    /// Waits until the door ends by itself.
+    func endOfDoor() async -> CommandResult? { await door.withLock { $0.take() }?.result() }
+
     /// A client of its own.
-    func client() async throws -> SecretsPeer { try await SecretsPeer(bus.address) }
+    func client() async throws -> SecretsPeer {
+        try await SecretsPeer(bus.address, as: keychain.user?.userID)
+    }
 
     /// Calls `body` with a world in which GNOME Keyring stands in the place of the door.
     static func beside<R>(_ body: (SecretServiceWorld) async throws -> R) async throws -> R {
@@ -103,9 +109,15 @@ final class SecretServiceWorld: Sendable {
         return result
     }
 
+    /// Ends the daemon; the next request starts another one.
+    func endDaemon(by signal: Int32) async throws {
+        guard let user = keychain.user else { return try keychain.stop(with: signal) }
+        try await user.restart(by: signal)
+    }
+
     /// Restarts the daemon: the keychain has not been unlocked since.
     func makeCold() async throws {
-        try keychain.stop(with: SIGTERM)
+        try await endDaemon(by: SIGTERM)
         let status = try await touchstone("status")
         guard status.status == 0 else { throw TestKitError.unexpected(status.errors) }
     }
@@ -162,8 +174,8 @@ struct SecretsPeer: Sendable {
     let session: String
     private let signals = Guarded<[BusPeer.Signal]>([])
 
-    init(_ address: String) async throws {
-        peer = try await BusPeer(address: address)
+    init(_ address: String, as user: UInt32? = nil) async throws {
+        peer = try await BusPeer(address: address, as: user)
         let (stream, journal) = (peer.signals, signals)
         Task { for await signal in stream { journal.withLock { $0.append(signal) } } }
         let reply = try await peer.call(

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// The keychain's owner, behind a pinentry program: knows the passcode, keeps the recovery code, follows its deeds.
 extension ScriptedPinentry {
@@ -82,9 +83,14 @@ extension ScriptedPinentry {
     }
 
     /// Queues deeds for the next boxes of the owner with notes in `home`; after them the owner types the passcode
-    /// again.
+    /// again. The directory's owner runs the program, and owns the list.
     package static func tell(_ deeds: [Deed], home: String) throws {
         let lines = deeds.map { $0.line + "\n" }.joined()
-        try lines.write(toFile: home + "/deeds", atomically: true, encoding: .utf8)
+        let next = "\(home)/deeds-\(UUID().uuidString)"
+        try lines.write(toFile: next, atomically: false, encoding: .utf8)
+        var place = stat()
+        guard unsafe stat(home, &place) == 0 else { throw TestKitError.system("stat", errno: errno) }
+        if geteuid() == 0 { _ = unsafe chown(next, place.st_uid, place.st_gid) }
+        guard unsafe rename(next, home + "/deeds") == 0 else { throw TestKitError.system("rename", errno: errno) }
     }
 }

@@ -75,14 +75,19 @@ package actor BusPeer {
     ///
     /// - Parameters:
     ///   - address: the address of the bus.
+    ///   - user: the user that connects; nil for this process's own. Another one takes root.
     ///   - answer: returns the answer to a call; nil for an unknown method.
-    /// - Throws: `BusError` when nothing listens at the address.
+    /// - Throws: `BusError` when nothing listens at the address; ``TestKitError``.
     package init(
         address: String,
+        as user: UInt32? = nil,
         answer: @escaping @Sendable (Call) -> Answer? = { _ in nil }
     ) async throws {
         (signals, signalSink) = AsyncStream.makeStream(of: Signal.self)
         self.answer = answer
+        // The kernel tells the bus whose effective user connected the socket.
+        if let user { try ThreadUser.set(user) }
+        defer { if user != nil { try? ThreadUser.set(getuid()) } }
         try connect(address)
     }
 
@@ -202,5 +207,25 @@ package actor BusPeer {
         bus?.close()
         bus = nil
         signalSink.finish()
+    }
+}
+
+/// The effective user of the calling thread alone; seteuid(3) of glibc changes that of all threads.
+private enum ThreadUser {
+    // The number of setresuid(2), a macro that is not imported.
+    #if arch(x86_64)
+        private static let number: CLong = 117
+    #else
+        private static let number: CLong = 147
+    #endif
+
+    static func set(_ user: UInt32) throws(TestKitError) {
+        // syscall(2) is variadic, and not imported. All of its arguments are words.
+        typealias SystemCall = @convention(c) (CLong, CLong, CLong, CLong) -> CLong
+        guard let function = unsafe dlsym(nil, "syscall") else { throw .missingProgram("syscall") }
+        let call = unsafe unsafeBitCast(function, to: SystemCall.self)
+        guard call(number, -1, CLong(user), -1) == 0 else {
+            throw .system("setresuid", errno: errno)
+        }
     }
 }

@@ -36,16 +36,24 @@ final class MachineNamespace: Sendable {
         return true
     }()
 
-    private let holder: ChildProcess
+    /// nil where this process itself is in the namespace.
+    private let holder: ChildProcess?
 
     /// The directory under which the namespace's files are visible from outside.
-    var root: String { "/proc/\(holder.processID)/root" }
+    var root: String { holder.map { "/proc/\($0.processID)/root" } ?? "" }
 
-    /// The ID of the process that holds the namespace.
-    var process: Int32 { holder.processID }
+    /// The ID of a process in the namespace, which lives as long as the value.
+    var process: Int32 { holder?.processID ?? getpid() }
 
     /// A command prefix that runs a command in the namespace, in the same process.
-    var wrapper: [String] { ["/usr/bin/nsenter", "--mount=/proc/\(holder.processID)/ns/mnt", "--"] }
+    var wrapper: [String] {
+        holder.map { ["/usr/bin/nsenter", "--mount=/proc/\($0.processID)/ns/mnt", "--"] } ?? []
+    }
+
+    /// The namespace that this process has been started in.
+    static let ofThisProcess = MachineNamespace()
+
+    private init() { holder = nil }
 
     /// Creates a namespace.
     ///

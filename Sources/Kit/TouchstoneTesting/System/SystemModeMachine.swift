@@ -107,6 +107,13 @@ package final class SystemModeMachine: Sendable {
         return machine
     }
 
+    /// The machine in which this process itself has been started, as root (``run(_:as:environment:input:)``).
+    ///
+    /// - Throws: ``TestKitError`` when there is no place for its files.
+    package convenience init(ofThisProcess: Void) throws {
+        self.init(try TemporaryDirectory(mode: 0o711), .ofThisProcess)
+    }
+
     private init(_ directory: TemporaryDirectory, _ namespace: MachineNamespace) {
         (self.directory, self.namespace) = (directory, namespace)
     }
