@@ -21,7 +21,7 @@ struct DocumentationTests {
         let commands = main.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
             .compactMap { $0.split(whereSeparator: { " ,".contains($0) }).first }
             .filter { !$0.hasPrefix("-") && $0 != "See" }
-        #expect(commands.count == 43)
+        #expect(commands.count == 45)
         for command in commands {
             let isThere = page.contains("Cm \(command)") || page.contains(" | \(command)")
             #expect(isThere, "\(command)")

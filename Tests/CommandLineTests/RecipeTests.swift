@@ -15,7 +15,10 @@ struct RecipeTests {
         let home = keychain.home.path
         let bin = home + "/bin"
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
-        for name in ["touchstone", "git-credential-touchstone", "docker-credential-touchstone"] {
+        for name in [
+            "touchstone", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-askpass",
+            "pinentry-touchstone",
+        ] {
             try FileManager.default.createSymbolicLink(
                 atPath: "\(bin)/\(name)",
                 withDestinationPath: Programs.touchstone
@@ -32,7 +35,7 @@ struct RecipeTests {
             encoding: .utf8
         )
         let lines = page.split(separator: "\n").filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
-        #expect(lines.count == 24)
+        #expect(lines.count == 25)
         var outputs: [String: String] = [:]
         for line in lines {
             var run = CommandRun(home: keychain.home)

@@ -64,6 +64,7 @@ subprocess.run(["useradd", "--create-home", "anna"], check=True)
 status, seen = answer("touchstone", "--version")
 check("touchstone --version", status == 0, seen)
 pages = "touchstone touchstoned touchstone-agent touchstone-broker git-credential-touchstone docker-credential-touchstone touchstone-git-sign"
+pages += " touchstone-askpass pinentry-touchstone"
 status, seen = answer("sh", "-c", f"man -w {pages}")
 check("manual pages are found", status == 0, seen)
 for place in (

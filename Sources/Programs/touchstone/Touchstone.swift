@@ -52,7 +52,7 @@ struct Touchstone: ParsableCommand {
                     SecretsCommand.self, ProtectSecretsCommand.self, UnprotectSecretsCommand.self,
                     LeaseCommand.self,
                     KeyCommand.self,
-                    GitSignCommand.self, GitCredentialCommand.self,
+                    GitSignCommand.self, PinentryCommand.self, AskpassCommand.self, GitCredentialCommand.self,
                     DockerCredentialCommand.self,
                 ]
             ),

@@ -82,8 +82,9 @@ extension ScriptedPinentry {
         ])
     }
 
-    /// Queues deeds for the next boxes of the owner with notes in `home`; after them the owner types the passcode
-    /// again. The directory's owner runs the program, and owns the list.
+    /// Queues deeds for the next boxes of the owner with notes in `home`; after them the owner types the passcode again.
+    ///
+    /// Root makes the list for the directory's owner, who runs the program.
     package static func tell(_ deeds: [Deed], home: String) throws {
         let lines = deeds.map { $0.line + "\n" }.joined()
         let next = "\(home)/deeds-\(UUID().uuidString)"
@@ -91,6 +92,8 @@ extension ScriptedPinentry {
         var place = stat()
         guard unsafe stat(home, &place) == 0 else { throw TestKitError.system("stat", errno: errno) }
         if geteuid() == 0 { _ = unsafe chown(next, place.st_uid, place.st_gid) }
-        guard unsafe rename(next, home + "/deeds") == 0 else { throw TestKitError.system("rename", errno: errno) }
+        guard unsafe rename(next, home + "/deeds") == 0 else {
+            throw TestKitError.system("rename", errno: errno)
+        }
     }
 }

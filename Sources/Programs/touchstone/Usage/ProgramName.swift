@@ -5,6 +5,8 @@ enum ProgramName {
         "git-credential-touchstone": ["git-credential"],
         "docker-credential-touchstone": ["docker-credential"],
         "touchstone-git-sign": ["git-sign", "--"],
+        "touchstone-askpass": ["askpass", "--"],
+        "pinentry-touchstone": ["pinentry", "--"],
     ]
 
     /// The arguments, preceded by the words that the program's name stands for.
