@@ -158,6 +158,46 @@ struct AgentPrompterTests {
         #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
     }
 
+    @Test(
+        "a program on a display waits for the session's agent after the daemon's start, and no other request does"
+    )
+    func arrives() async throws {
+        let roster = AgentRoster(
+            AgentAdmission(pinentryProgram: nil, isForTests: true),
+            arrival: Deadline.patience
+        )
+        let desk = Desk(
+            services: try DeskWorld().desk.services,
+            limits: DeskLimits(longestRequest: Frame.longest),
+            agents: roster
+        )
+        let prompter = AgentPrompter(roster, patience: .ofTests)
+        // At a terminal the command starts its own agent; without a place there is none to wait for.
+        for place in [origin, PromptOrigin(terminal: "/dev/pts/7", display: ":0"), PromptOrigin()] {
+            #expect(await ask(prompter, prompt, at: place) == .failed(.noAgent))
+        }
+        let asked = Task { await ask(prompter, prompt, at: PromptOrigin(display: ":0")) }
+        let given = Task { await ask(prompter, prompt, at: PromptOrigin(waylandDisplay: "wayland-0")) }
+        given.cancel()
+        #expect(await given.value == .failed(.noAgent))
+        let agent = try await agent(Self.graphical, at: desk)
+        let number = try await agent.nextBox().number
+        try await agent.boxIsShown(ShownBox(number, at: "a display"))
+        try await agent.boxIsAnswered(answer(number, "marble"))
+        #expect(await asked.value == .entered("marble"))
+
+        let later = AgentRoster(
+            AgentAdmission(pinentryProgram: nil, isForTests: true),
+            arrival: .milliseconds(1)
+        )
+        let late = await ask(
+            AgentPrompter(later, patience: .ofTests),
+            prompt,
+            at: PromptOrigin(display: ":0")
+        )
+        #expect(late == .failed(.noAgent))
+    }
+
     @Test("a prompt whose agent ends before showing it goes to the next agent, if any")
     func goesEarly() async throws {
         let desk = try desk()

@@ -33,7 +33,7 @@ package struct AgentPrompter: SecretPrompter {
     /// The channels of the agents that could show a prompt for a request from `origin`.
     @discardableResult
     package func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
-        Set(try roster.agents(for: origin).map(\.likelyChannel))
+        Set(try await roster.agentsOnceHere(for: origin).map(\.likelyChannel))
     }
 
     /// Shows a prompt and waits for its answer.
@@ -98,7 +98,7 @@ package struct AgentPrompter: SecretPrompter {
         for origin: PromptOrigin,
         _ makeBox: () -> PendingBox
     ) async throws(PromptError) -> PromptAnswer {
-        var agents = try roster.agents(for: origin)[...]
+        var agents = try await roster.agentsOnceHere(for: origin)[...]
         while let agent = agents.popFirst() {
             let box = makeBox()
             do throws(PromptError) {

@@ -20,6 +20,7 @@ package final class AgentRoster: Sendable {
     /// What agents need to show prompts.
     let admission: AgentAdmission
     private let trust: TerminalTrust
+    private let arrivalEnd: ContinuousClock.Instant
     private let state = Guarded(State())
 
     /// Creates a roster without agents.
@@ -27,8 +28,15 @@ package final class AgentRoster: Sendable {
     /// - Parameters:
     ///   - admission: what agents need to show prompts.
     ///   - trust: where a passcode typed on one agent's terminal counts.
-    package init(_ admission: AgentAdmission, trust: TerminalTrust = .terminal) {
+    ///   - arrival: for how long from now on the agent of the session may be on its way: it looks for a daemon that was restarted
+    ///     each second.
+    package init(
+        _ admission: AgentAdmission,
+        trust: TerminalTrust = .terminal,
+        arrival: Duration = .zero
+    ) {
         (self.admission, self.trust) = (admission, trust)
+        arrivalEnd = .now + arrival
     }
 
     // MARK: Registration
@@ -105,6 +113,21 @@ package final class AgentRoster: Sendable {
             throw PromptError(.noAgent, detail: "no agent draws on \(origin.terminal ?? "a display")")
         }
         return chosen
+    }
+
+    /// The same; a request of a program on a display waits for the agent of the session, which may be on its way to a daemon that
+    /// has just started.
+    func agentsOnceHere(for origin: PromptOrigin) async throws(PromptError) -> [RegisteredAgent] {
+        let canWait = origin.terminal == nil && (origin.display != nil || origin.waylandDisplay != nil)
+        while true {
+            do throws(PromptError) {
+                return try agents(for: origin)
+            } catch {
+                guard canWait, ContinuousClock.now < arrivalEnd,
+                    (try? await Task.sleep(for: .milliseconds(20))) != nil
+                else { throw error }
+            }
+        }
     }
 
     /// The prompts that agents show for a request from `origin`, or are about to.

@@ -19,6 +19,9 @@ struct Agents: Sendable {
     /// The ID of their group.
     let groupNumber: UInt32
 
+    /// An agent looks for a restarted daemon each second (`TouchstoneAgent/AgentService`).
+    private static let agentArrival = Duration.milliseconds(2500)
+
     /// The agents of a daemon; nil in per-user mode, where it draws the prompts itself.
     ///
     /// - Throws: ``StartError`` if the group does not exist.
@@ -35,7 +38,8 @@ struct Agents: Sendable {
             pinentryProgram: parts.agentPinentry ?? settings.pinentryProgram,
             isForTests: parts.areForTests
         )
-        return Agents(roster: AgentRoster(admission, trust: settings.trust), groupNumber: number)
+        let roster = AgentRoster(admission, trust: settings.trust, arrival: agentArrival)
+        return Agents(roster: roster, groupNumber: number)
     }
 
     private static func installedGroup(_ mode: DaemonMode) throws(StartError) -> UInt32? {
