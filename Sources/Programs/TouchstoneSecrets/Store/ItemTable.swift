@@ -3,7 +3,8 @@ import SecretServiceModel
 /// Items in memory, found by where they are, by their collection and by their attributes.
 ///
 /// A search for one item reads a few entries of a sorted array, not all items: a look-up through libsecret in 10,000 items takes 1.0 ms,
-/// and took 8.7 ms.
+/// and took 8.7 ms. Its entries are of 8 bytes, and there is no dictionary of the places beside it, because 10,000 items may take the door
+/// to 15 MB (`Scripts/benchmark --only secrets`).
 struct ItemTable: Sendable {
     /// Where an item is.
     struct Place: Hashable, Sendable {
@@ -11,9 +12,9 @@ struct ItemTable: Sendable {
         let name: String
     }
 
-    /// That the item of a row has an attribute, or is in a collection, by its hash value.
+    /// That the item of a row has an attribute, is in a collection, or is at a place, by a hash value.
     private struct Posting: Comparable, Sendable {
-        let hash: Int
+        let hash: UInt32
         let row: Int32
 
         static func < (one: Self, other: Self) -> Bool {
@@ -23,17 +24,14 @@ struct ItemTable: Sendable {
 
     private var rows: [SecretItem?] = []
     private var freeRows: [Int32] = []
-    private var places: [Place: Int32] = [:]
     /// Sorted.
     private var postings: [Posting] = []
 
     /// A table of these items, each at a place of its own.
     init(_ items: [SecretItem] = []) {
         rows = items
-        places.reserveCapacity(items.count)
-        postings.reserveCapacity(items.reduce(0) { $0 + 1 + $1.content.attributes.count })
+        postings.reserveCapacity(items.reduce(0) { $0 + 2 + $1.content.attributes.count })
         for (row, item) in items.enumerated() {
-            places[item.place] = Int32(row)
             postings += Self.hashes(of: item).map { Posting(hash: $0, row: Int32(row)) }
         }
         postings.sort()
@@ -41,11 +39,16 @@ struct ItemTable: Sendable {
 
     /// The item at a place; nil for none.
     subscript(place: Place) -> SecretItem? {
-        get { places[place].flatMap { rows[Int($0)] } }
+        get { row(of: place).flatMap { rows[Int($0)] } }
         set {
-            if let row = places[place] { remove(row, at: place) }
-            if let newValue { insert(newValue, at: place) }
+            if let row = row(of: place) { remove(row) }
+            if let newValue { insert(newValue) }
         }
+    }
+
+    private func row(of place: Place) -> Int32? {
+        // Two places may have one hash.
+        postings[range(of: Self.hash(place))].first { rows[Int($0.row)]?.place == place }?.row
     }
 
     /// The items that have at least these attributes, of one collection or of all.
@@ -67,17 +70,16 @@ struct ItemTable: Sendable {
 
     // MARK: Rows
 
-    private mutating func insert(_ item: SecretItem, at place: Place) {
+    private mutating func insert(_ item: SecretItem) {
         let row = freeRows.popLast() ?? Int32(rows.count)
         if Int(row) == rows.count { rows.append(item) } else { rows[Int(row)] = item }
-        places[place] = row
         for hash in Self.hashes(of: item) {
             let posting = Posting(hash: hash, row: row)
             postings.insert(posting, at: start(of: posting))
         }
     }
 
-    private mutating func remove(_ row: Int32, at place: Place) {
+    private mutating func remove(_ row: Int32) {
         guard let item = rows[Int(row)] else { return }
         for hash in Self.hashes(of: item) {
             let posting = Posting(hash: hash, row: row)
@@ -86,7 +88,6 @@ struct ItemTable: Sendable {
         }
         rows[Int(row)] = nil
         freeRows.append(row)
-        places[place] = nil
     }
 
     /// The first position whose posting is not before this one.
@@ -99,26 +100,36 @@ struct ItemTable: Sendable {
         return low
     }
 
-    private func range(of hash: Int) -> Range<Int> {
+    private func range(of hash: UInt32) -> Range<Int> {
         let first = start(of: Posting(hash: hash, row: .min))
         return first..<max(first, start(of: Posting(hash: hash, row: .max)))
     }
 
-    private static func hashes(of item: SecretItem) -> [Int] {
-        item.content.attributes.map { hash($0.key, $0.value) } + [hash(ofCollection: item.collection)]
+    /// The hash values of an item, each once.
+    private static func hashes(of item: SecretItem) -> Set<UInt32> {
+        var hashes = Set(item.content.attributes.map { hash($0.key, $0.value) })
+        hashes.insert(hash(ofCollection: item.collection))
+        hashes.insert(hash(item.place))
+        return hashes
     }
 
-    private static func hash(_ name: String, _ value: String) -> Int {
+    private static func hash(_ name: String, _ value: String) -> UInt32 {
         var hasher = Hasher()
         hasher.combine(name)
         hasher.combine(value)
-        return hasher.finalize()
+        return UInt32(truncatingIfNeeded: hasher.finalize())
     }
 
-    private static func hash(ofCollection name: String) -> Int {
+    private static func hash(ofCollection name: String) -> UInt32 {
         var hasher = Hasher()
         hasher.combine(name)
-        return hasher.finalize()
+        return UInt32(truncatingIfNeeded: hasher.finalize())
+    }
+
+    private static func hash(_ place: Place) -> UInt32 {
+        var hasher = Hasher()
+        hasher.combine(place)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
     }
 }
 
