@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import SystemFacts
 
@@ -7,27 +6,27 @@ import SystemFacts
 /// A daemon that knows the door by its path refuses a door whose file is no longer there (`ProgramPath`); the bus starts the new one at
 /// the next call.
 struct ProgramWatch {
-    private let path: String
-    private let file: ProcessDirectory.FileIdentity
-    /// An inotify(7) descriptor.
+    /// nil if the file was gone at the start.
+    private let path: String?
+    private let file: ProcessDirectory.FileIdentity?
+    /// An inotify(7) descriptor; -1 if there is no watch left, which poll(2) leaves out.
     private let changes: CInt
 
-    /// Watches from now on; nil if there is no watch left, or no such file.
-    init?() {
-        guard let path = ProgramPath.ofThisProcess(),
-            let file = ProcessDirectory.FileIdentity("/proc/self/exe")
-        else { return nil }
-        changes = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
-        guard changes >= 0 else { return nil }
-        (self.path, self.file) = (path, file)
+    /// Watches from now on.
+    init() {
+        path = ProgramPath.ofThisProcess()
+        file = ProcessDirectory.FileIdentity("/proc/self/exe")
+        let descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
         // A file that loses its name has its count of links changed; it is not deleted while it runs.
-        guard unsafe inotify_add_watch(changes, path, UInt32(IN_ATTRIB | IN_MOVE_SELF)) >= 0 else {
-            close(changes)
-            return nil
+        if let path, unsafe inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB | IN_MOVE_SELF)) >= 0 {
+            changes = descriptor
+        } else {
+            if descriptor >= 0 { close(descriptor) }
+            changes = -1
         }
     }
 
-    private var isReplaced: Bool { ProcessDirectory.FileIdentity(path) != file }
+    private var isReplaced: Bool { path.map { ProcessDirectory.FileIdentity($0) != file } ?? false }
 
     /// Waits until the program was replaced, or a descriptor can be read.
     ///

@@ -39,9 +39,8 @@ final class RefusalLog: Sendable {
         let program = NameOwner.name(of: process).unicodeScalars.filter {
             $0.isASCII && $0.value > 0x20 && $0.value < 0x7F
         }
-        let line =
+        ErrorStream.write(
             "refused: \(member) of \(String(String.UnicodeScalarView(program))), process \(process): \(fault.name)\n"
-        let octets = Array(line.utf8)
-        _ = unsafe write(STDERR_FILENO, octets, octets.count)
+        )
     }
 }

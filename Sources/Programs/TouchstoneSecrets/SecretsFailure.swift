@@ -38,7 +38,6 @@ struct SecretsFailure: Error {
 
     /// Prints both lines on standard error.
     func tell() {
-        let octets = Array("error: \(message)\nhint: \(hint)\n".utf8)
-        _ = unsafe write(STDERR_FILENO, octets, octets.count)
+        ErrorStream.write("error: \(message)\nhint: \(hint)\n")
     }
 }

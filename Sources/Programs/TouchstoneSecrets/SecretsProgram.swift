@@ -66,13 +66,10 @@ package enum SecretsProgram {
         )
         let watch = ProgramWatch()
         let failure = BlockingThread.start {
-            if let watch {
-                if watch.waitUntilReplaced(orReadable: signals) {
-                    tell("the program's file was replaced or removed; the next call starts what is there\n")
-                }
-            } else {
-                var descriptor = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
-                while unsafe poll(&descriptor, 1, -1) <= 0 {}
+            if watch.waitUntilReplaced(orReadable: signals) {
+                ErrorStream.write(
+                    "the program's file was replaced or removed; the next call starts what is there\n"
+                )
             }
             Task.detached { await door.stop() }
         }
@@ -81,12 +78,6 @@ package enum SecretsProgram {
             try await door.start(address, replaces: replaces)
             try await door.wait()
         }
-    }
-
-    /// Writes a line of the log.
-    private static func tell(_ line: String) {
-        let octets = Array(line.utf8)
-        _ = unsafe write(STDERR_FILENO, octets, octets.count)
     }
 
     /// Ends the process with the end of `body`.

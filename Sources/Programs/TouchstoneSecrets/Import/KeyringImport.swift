@@ -187,8 +187,7 @@ struct KeyringImport {
     }
 
     private func tell(_ text: String) {
-        let octets = Array(text.utf8)
-        _ = unsafe write(STDERR_FILENO, octets, octets.count)
+        ErrorStream.write(text)
     }
 
     /// Text of others on one line of a terminal.
