@@ -212,6 +212,7 @@ struct PinentryTests {
                 "OPTION grab",
                 "",
                 "# nothing",
+                "#nothing",
                 "NOP",
                 "GETINFO flavor",
                 "GETINFO x",

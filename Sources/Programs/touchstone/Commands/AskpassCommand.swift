@@ -21,8 +21,8 @@ struct AskpassCommand: ParsableCommand {
             """
     )
 
-    /// `PASS_MAX` and OpenSSH's own limit, in bytes.
-    private static let longest = 1024
+    /// What ssh (`ssh_askpass` of readpass.c) and sudo (`SUDO_CONV_REPL_MAX`) read at most, in bytes.
+    private static let longest = 1023
 
     @Argument(help: "The prompt, as the program gives it.")
     var prompt: String
@@ -43,7 +43,7 @@ struct AskpassCommand: ParsableCommand {
             reason: "Give \(wanted.program) the password '\(name.text)'.",
             context: RemoteKeychain.shared.makeContextNumber()
         )
-        let line = try secret.firstLine(atMost: Self.longest)
+        let line = try SecretFields.password(in: secret, atMost: Self.longest)
         try unsafe line.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
         Output.print("")
     }

@@ -3,6 +3,7 @@ import Glibc
 import KeychainClient
 import KeychainModel
 import SecretMemory
+import SystemFacts
 
 /// `pinentry-touchstone`: what gpg-agent calls for a passphrase, in front of the pinentry that a person types into.
 struct PinentryCommand: ParsableCommand {
@@ -69,7 +70,7 @@ private struct PinentryConversation {
             let command = text.prefix { $0 != " " }.uppercased()
             let argument = String(text.dropFirst(command.count + 1))
             switch command {
-            case "", "#": break
+            case _ where command.isEmpty || command.hasPrefix("#"): break
             case "BYE": return try write("OK closing connection")
             case "NOP", "CLEARPASSPHRASE": try write("OK")
             case "RESET":
@@ -129,7 +130,7 @@ private struct PinentryConversation {
                 reason: "Give gpg the passphrase '\(name.text)'.",
                 context: RemoteKeychain.shared.makeContextNumber()
             )
-            return .passphrase(try secret.firstLine(atMost: Self.longestPassphrase))
+            return .passphrase(try SecretFields.password(in: secret, atMost: Self.longestPassphrase))
         } catch {
             if error.exitCode == .cancelled { return .cancelled }
             // gpg-agent's log; what is not stored is no fault.
@@ -168,7 +169,8 @@ private struct PinentryConversation {
         let path: String
         do throws(CommandError) {
             path = try Executable("pinentry").path
-            guard !Self.isThisProgram(path) else { throw CommandError("'\(path)' is touchstone itself") }
+            guard ProcessDirectory.FileIdentity(path) != ProcessDirectory.FileIdentity("/proc/self/exe")
+            else { throw CommandError("'\(path)' is touchstone itself") }
         } catch {
             try write("ERR \(Fault.noPinentry.rawValue)")
             throw error
@@ -227,12 +229,6 @@ private struct PinentryConversation {
         return try Descriptor.write(CommandMemory.finish(buffer), to: target) && count > 0
     }
 
-    private static func isThisProgram(_ path: String) -> Bool {
-        var (own, other) = (stat(), stat())
-        return unsafe stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0
-            && own.st_dev == other.st_dev && own.st_ino == other.st_ino
-    }
-
     // MARK: Lines
 
     /// The next line, without its break; nil at the end.
@@ -248,32 +244,17 @@ private struct PinentryConversation {
         }
     }
 
-    private static func send(_ line: [UInt8], to descriptor: CInt) throws(CommandError) {
+    private static func send(
+        _ line: [UInt8],
+        to descriptor: CInt,
+        _ reader: String = "pinentry"
+    ) throws(CommandError) {
         guard unsafe (line + [0x0A]).withUnsafeBytes({ unsafe Descriptor.write($0, to: descriptor) }) else {
-            throw CommandError("pinentry does not read")
+            throw CommandError("\(reader) does not read")
         }
     }
 
     private func write(_ text: String) throws(CommandError) {
-        guard
-            unsafe Array((text + "\n").utf8).withUnsafeBytes({
-                unsafe Descriptor.write($0, to: STDOUT_FILENO)
-            })
-        else { throw CommandError("gpg-agent does not read") }
-    }
-}
-
-extension SecretBytes {
-    /// The bytes before the first line break.
-    ///
-    /// - Throws: ``CommandError`` if they are more than `limit`, or none.
-    borrowing func firstLine(atMost limit: Int) throws(CommandError) -> SecretBytes {
-        try withOctets { octets throws(CommandError) in
-            let end = octets.indices.first { octets[$0] == 0x0A } ?? octets.count
-            guard (1...limit).contains(end) else {
-                throw CommandError("its first line has \(end) bytes instead of 1 to \(limit)")
-            }
-            return try CommandMemory.copy(octets.extracting(0..<end))
-        }
+        try Self.send(Array(text.utf8), to: STDOUT_FILENO, "gpg-agent")
     }
 }

@@ -58,6 +58,18 @@ enum SecretFields {
         }
     }
 
+    /// The password, for a program that takes at most `limit` bytes.
+    ///
+    /// - Throws: ``CommandError`` if it is longer, or empty.
+    static func password(in secret: borrowing SecretBytes, atMost limit: Int) throws(CommandError)
+        -> SecretBytes
+    {
+        guard let password = try value(of: .password, in: secret), (1...limit).contains(password.count) else {
+            throw CommandError("its first line does not have 1 to \(limit) bytes")
+        }
+        return password
+    }
+
     /// The secret with another value of a field, which becomes its last line if it has no such field.
     ///
     /// - Throws: ``CommandError`` for a value of several lines, or if the secret becomes too large.
