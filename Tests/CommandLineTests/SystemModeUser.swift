@@ -56,6 +56,7 @@ final class SystemModeUser: Sendable {
     /// `DISPLAY` of its session.
     var displayName: String { display.name }
 
+    /// Its user ID.
     var userID: UInt32 { account.uid }
 
     /// Makes the user the owner of a file.
@@ -90,14 +91,7 @@ final class SystemModeUser: Sendable {
             )
             agent.withLock { $0 = process }
         }
-        try await Deadline.wait(for: "the agent of \(account.name)") {
-            let status = try await machine.run(
-                [SystemModeMachine.command, "status", "--json"],
-                as: account,
-                environment: variables
-            )
-            return status.output.replacing(" ", with: "").contains("\"promptFault\":null") ? true : nil
-        }
+        try await machine.waitForAgent(of: account, environment: variables)
     }
 
     /// Ends the daemon by a signal, and starts the next one, as the service manager does at the next request.

@@ -39,15 +39,7 @@ struct DisplayPerson {
 
     /// Waits until the daemon has the agent.
     func expectAgent() async throws {
-        let machine = scene.machine
-        try await Deadline.wait(for: "the agent") {
-            let status = try await machine.run(
-                [SystemModeMachine.command, "status", "--json"],
-                as: .alice,
-                environment: variables
-            )
-            return status.output.replacing(" ", with: "").contains("\"promptFault\":null") ? true : nil
-        }
+        try await scene.machine.waitForAgent(of: .alice, environment: variables)
     }
 
     /// The prompts so far: `GETPIN` for a passcode, `CONFIRM` for a touch alone.

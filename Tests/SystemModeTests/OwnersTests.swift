@@ -15,11 +15,9 @@ struct ScriptedOwner {
     private let pinentry: ScriptedPinentry
     private let display: DisplaySocket
     private let server: DisplayServer
-    private let account: SystemModeMachine.Account
 
     /// Creates the scripted pinentry, run by the daemons' account, or by the user whose own daemon it serves.
     init(for account: SystemModeMachine.Account = .touchstone) throws {
-        self.account = account
         directory = try TemporaryDirectory(mode: 0o711)
         pinentry = try ScriptedPinentry.owner(passcode: PrivateKeychain.passcode, home: directory.path)
         display = try DisplaySocket()

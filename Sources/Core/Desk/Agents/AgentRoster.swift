@@ -104,7 +104,7 @@ package final class AgentRoster: Sendable {
         if let terminal = origin.terminal, let agent = agents.first(where: { $0.terminal == terminal }) {
             chosen.append(agent)
         }
-        if origin.terminal == nil || origin.display != nil || origin.waylandDisplay != nil,
+        if origin.terminal == nil || origin.hasDisplay,
             let agent = agents.first(where: \.isGraphical)
         {
             chosen.append(agent)
@@ -118,12 +118,11 @@ package final class AgentRoster: Sendable {
     /// The same; a request of a program on a display waits for the agent of the session, which may be on its way to a daemon that
     /// has just started.
     func agentsOnceHere(for origin: PromptOrigin) async throws(PromptError) -> [RegisteredAgent] {
-        let canWait = origin.terminal == nil && (origin.display != nil || origin.waylandDisplay != nil)
         while true {
             do throws(PromptError) {
                 return try agents(for: origin)
             } catch {
-                guard canWait, ContinuousClock.now < arrivalEnd,
+                guard origin.terminal == nil, origin.hasDisplay, ContinuousClock.now < arrivalEnd,
                     (try? await Task.sleep(for: .milliseconds(20))) != nil
                 else { throw error }
             }
@@ -146,6 +145,10 @@ package final class AgentRoster: Sendable {
             return state.lastBox
         }
     }
+}
+
+extension PromptOrigin {
+    fileprivate var hasDisplay: Bool { display != nil || waylandDisplay != nil }
 }
 
 extension RegisteredAgent {

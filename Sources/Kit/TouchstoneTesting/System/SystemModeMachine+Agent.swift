@@ -49,6 +49,18 @@ extension SystemModeMachine {
         }
     }
 
+    /// Waits until a user's daemon has an agent for programs with these variables.
+    package func waitForAgent(of user: Account, environment: [String: String]) async throws {
+        try await Deadline.wait(for: "the agent of \(user.name)") {
+            let status = try await run(
+                [Self.command, "status", "--json"],
+                as: user,
+                environment: environment
+            )
+            return status.output.replacing(" ", with: "").contains("\"promptFault\":null") ? true : nil
+        }
+    }
+
     /// Runs a user's shell script in a session of its own, with a controlling terminal.
     package func startSession(
         _ script: String,

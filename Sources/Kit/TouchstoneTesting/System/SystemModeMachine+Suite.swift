@@ -1,7 +1,5 @@
 /// A machine on which tests run as root that need a keychain each: every keychain belongs to a user of its own.
 extension SystemModeMachine {
-    /// The settings of all daemons.
-    package static let configuration = "/etc/touchstone/touchstoned.conf"
     /// The users of such tests.
     package static let testUsers = (1...120).map { Account("user\($0)", 64_900 + UInt32($0)) }
     /// Links by user ID to the programs that answer the boxes of ``testUsers``.

@@ -52,6 +52,8 @@ package final class SystemModeMachine: Sendable {
     package static let programs = "/usr/libexec/touchstone"
     /// The command line.
     package static let command = "/usr/bin/touchstone"
+    /// The settings of all daemons.
+    package static let configuration = "/etc/touchstone/touchstoned.conf"
 
     /// The machine's files outside of its namespace.
     package let directory: TemporaryDirectory
@@ -102,7 +104,7 @@ package final class SystemModeMachine: Sendable {
         let machine = SystemModeMachine(directory, namespace)
         try machine.write(
             configuration.joined(separator: "\n") + "\n",
-            to: "/etc/touchstone/touchstoned.conf"
+            to: Self.configuration
         )
         return machine
     }
