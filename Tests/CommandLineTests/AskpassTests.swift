@@ -59,6 +59,14 @@ struct AskpassTests {
             let result = try await run(program, prompt)
             #expect(result.status == 0 && result.text == "passphrase\n", "\(prompt): \(result.errors)")
         }
+        let longest = String(repeating: "x", count: 1023)
+        try await store("ssh:a@long", longest)
+        #expect(try await run(program, "a@long's password: ").text == longest + "\n")
+        for (name, value) in [("ssh:a@longer", longest + "x"), ("ssh:a@empty", "\nx")] {
+            try await store(name, value)
+            let result = try await run(program, "\(name.dropFirst(4))'s password: ")
+            #expect(result.status == 1 && result.text.isEmpty && result.errors.contains("1023"), "\(name)")
+        }
         let missing = try await run(program, "you@host.example's password: ")
         #expect(missing.status == 3 && missing.errors.contains("ssh:you@host.example"), "\(missing.errors)")
     }

@@ -232,6 +232,23 @@ struct PinentryTests {
         )
         #expect(person.isEmpty, "\(person)")
 
+        // A first line that ends as on Windows, the longest one, and for a person one that is longer, and an empty one.
+        try await store(keygrip, "one\r\ntwo")
+        #expect(try await answers("SETKEYINFO n/\(keygrip)", "GETPIN") == ["OK", "D one", "OK"])
+        let longest = String(repeating: "x", count: 255)
+        try await store(keygrip, longest + "\n")
+        #expect(try await answers("SETKEYINFO n/\(keygrip)", "GETPIN") == ["OK", "D " + longest, "OK"])
+        #expect(person.isEmpty, "\(person)")
+        try "typed".write(toFile: home + "/typed", atomically: true, encoding: .utf8)
+        for value in [longest + "x", "\nx"] {
+            try await store(keygrip, value)
+            #expect(
+                try await answers("SETKEYINFO n/\(keygrip)", "GETPIN", "BYE")
+                    == ["OK", "D typed", "OK", "OK"]
+            )
+        }
+        try await store(keygrip, "one")
+
         // Each of these is for a person: of no key, of something else, wrong, new, unset again, a question, asked for twice.
         for name in ["typed", "typed-new"] {
             try "typed".write(toFile: "\(home)/\(name)", atomically: true, encoding: .utf8)
